@@ -111,7 +111,8 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "FileSystem", "Sync", "Remote", "ControlAPI", "Model", .filesystem("Logging", "swift-log"),
+                "FileSystem", "Sync", "Coordination", "Remote", "Replica", "ControlAPI", "Model",
+                .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .target(name: "ControlClient", dependencies: ["ControlAPI", "Model", "CLinux"], swiftSettings: settings),
@@ -234,8 +235,8 @@ let package = Package(
         .testTarget(
             name: "DeviceTests",
             dependencies: [
-                "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "Programs",
-                "S3Server", "Mutations", "SeededRandomness", "TestStores",
+                "Control", "ControlAPI", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote",
+                "Replica", "Model", "Programs", "S3Server", "Mutations", "SeededRandomness", "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

@@ -2,20 +2,16 @@ package import ControlAPI
 import FileSystem
 import Logging
 package import Model
+import Replica
 import Sync
 
-extension ContainerStatusRequest: PerformedQuestion {
-    package func perform(in daemon: ControlledDaemon) throws(FileError) -> ContainerStatus {
-        var status = try daemon.fileSystem.containerStatus()
-        let settings = daemon.link.settings
-        if !settings.isUnchanged { status.link = settings }
-        return status
-    }
-}
-
 extension DevicesRequest: PerformedQuestion {
+    /// The devices that have changed the container, as far as this one has followed it, and this one first.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> [KnownDevice] {
-        try daemon.fileSystem.devices()
+        let own = daemon.replica.device.description
+        let others = try daemon.replica.devices().filter { $0.device != own }
+        return [KnownDevice(device: own, name: daemon.location.deviceName, isThisDevice: true)]
+            + others.map { KnownDevice(device: $0.device, name: $0.name, isThisDevice: false) }
     }
 }
 
@@ -82,8 +78,5 @@ extension LogLevelRequest: PerformedOrder {
 }
 
 extension UnmountRequest: DoneOrder {
-    /// It stops the daemon.
-    package static var endsWithDaemon: Bool { false }
-
     package func perform(in daemon: ControlledDaemon) async throws(FileError) { try await daemon.unmount(lazily) }
 }

@@ -1,10 +1,13 @@
 package import FileSystem
 package import Logging
 package import Model
+import Replica
+import Sync
 
 /// The daemon in which requests of the control API are performed.
 package struct ControlledDaemon: Sendable {
     package let fileSystem: FileSystem
+    let transferMeter = TransferMeter()
     let link: LinkControl
     let logLevel: LogLevel
     package let logger: Logger
@@ -25,4 +28,13 @@ package struct ControlledDaemon: Sendable {
         self.logTail = logTail
         self.unmount = unmount
     }
+}
+
+extension ControlledDaemon {
+    var syncEngine: SyncEngine { fileSystem.syncEngine }
+    var replica: Replica { syncEngine.replica }
+    var environment: EngineEnvironment { syncEngine.context.environment }
+    var activity: Activity { syncEngine.context.activity }
+    var location: DeviceLocation { syncEngine.context.location }
+    var kernel: any KernelCache { fileSystem.files.kernel }
 }

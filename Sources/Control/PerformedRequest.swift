@@ -19,30 +19,16 @@ package enum ControlWork {
     case endingWithClient
 }
 
-/// An order whose answer is a value in JSON. It may take long, and is cancelled when the client disconnects.
+/// An order whose answer is a value in JSON.
 package protocol PerformedOrder: ControlOrder where Answer: Encodable & Sendable {
-    /// Whether it is cancelled too when the daemon stops.
-    static var endsWithDaemon: Bool { get }
-
     func perform(in daemon: ControlledDaemon) async throws(FileError) -> Answer
 }
 
 /// An order without a result.
-package protocol DoneOrder: PerformedOrder where Answer == Done {
+package protocol DoneOrder: ControlOrder where Answer == Done {
     func perform(in daemon: ControlledDaemon) async throws(FileError)
 }
 
 extension PerformedQuestion {
     package static var work: ControlWork { .quick }
-}
-
-extension PerformedOrder {
-    package static var endsWithDaemon: Bool { true }
-}
-
-extension DoneOrder {
-    package func perform(in daemon: ControlledDaemon) async throws(FileError) -> Done {
-        try await perform(in: daemon) as Void
-        return Done()
-    }
 }

@@ -1,14 +1,8 @@
 package import ControlAPI
 import FileSystem
 package import Model
-
-extension TransfersRequest: PerformedQuestion {
-    package static var work: ControlWork { .endingWithClient }
-
-    package func perform(in daemon: ControlledDaemon) throws(FileError) -> TransferListing {
-        try daemon.fileSystem.transfers()
-    }
-}
+import Replica
+import Sync
 
 extension PauseRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
@@ -17,8 +11,35 @@ extension PauseRequest: DoneOrder {
 }
 
 extension DeletionsRequest: DoneOrder {
+    /// How many items one transaction restores.
+    private static let restoreBatch = 500
+
+    /// Confirms the held deletions, or restores the items.
+    /// - Throws: `invalid` when none are held.
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        try daemon.fileSystem.answerHeldDeletions(discarding: discard)
+        guard try daemon.replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld else {
+            throw FileError(.invalid, "no deletions are held")
+        }
+        if discard {
+            try restoreDeletions(in: daemon)
+            try daemon.replica.setDeletionsHeld(false)
+        } else {
+            try daemon.replica.confirmDeletions()
+        }
+        try daemon.replica.makeDurable()
+        // Together: in between, the deletions would count as held back for another reason.
+        daemon.syncEngine.uploader.deletionsAreAnswered()
+        daemon.activity.noteLocalChange()
+    }
+
+    private func restoreDeletions(in daemon: ControlledDaemon) throws(FileError) {
+        while true {
+            let restored = try daemon.replica.write { transaction throws(FileError) in
+                try transaction.restoreDeletions(limit: Self.restoreBatch)
+            }
+            if restored.isEmpty { return }
+            for name in restored { daemon.kernel.entryChanged(name.name, in: name.parent) }
+        }
     }
 }
 
@@ -31,23 +52,5 @@ extension SyncRequest: DoneOrder {
 extension StormAnswerRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
         try daemon.fileSystem.answerStorm(of: process, isAllowed: allowed)
-    }
-}
-
-extension SharesRequest: PerformedQuestion {
-    package func perform(in daemon: ControlledDaemon) async throws(FileError) -> [SharedFile] {
-        try await daemon.fileSystem.shares()
-    }
-}
-
-extension ShareRequest: PerformedOrder {
-    package func perform(in daemon: ControlledDaemon) async throws(FileError) -> SharedFile {
-        try await daemon.fileSystem.share(item, forSeconds: seconds)
-    }
-}
-
-extension RevokeShareRequest: DoneOrder {
-    package func perform(in daemon: ControlledDaemon) async throws(FileError) {
-        try await daemon.fileSystem.revokeShare(id)
     }
 }

@@ -1,6 +1,7 @@
 package import ControlAPI
 import FileSystem
 package import Model
+import Replica
 
 extension VersionsRequest: PerformedQuestion {
     package static var work: ControlWork { .endingWithClient }
@@ -13,8 +14,23 @@ extension VersionsRequest: PerformedQuestion {
 extension ConflictsRequest: PerformedQuestion {
     package static var work: ControlWork { .endingWithClient }
 
+    /// The files whose conflict versions wait to be resolved: at most ``ConflictedItem/limit``, by path.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> [ConflictedItem] {
-        try daemon.fileSystem.conflicts()
+        var items: [ConflictedItem] = []
+        let numbers = try daemon.replica.conflictedInodes(limit: ConflictedItem.limit)
+        let paths = try daemon.replica.paths(of: numbers)
+        for number in numbers {
+            if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
+            guard let path = paths[number] else { continue }
+            do throws(FileError) {
+                let versions = try daemon.fileSystem.versions(of: number).filter { $0.kind != .earlier }
+                items.append(ConflictedItem(path: path.string, versions: versions))
+            } catch {
+                // Removed, or resolved, since they were listed.
+                guard error.code == .notFound || error.code == .superseded else { throw error }
+            }
+        }
+        return items.sorted { $0.path < $1.path }
     }
 }
 
@@ -39,11 +55,5 @@ extension DiscardVersionRequest: DoneOrder {
 extension MarkVersionResolvedRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) async throws(FileError) {
         try await daemon.fileSystem.markVersionResolved(item, id: id)
-    }
-}
-
-extension RestoreDeletedRequest: PerformedOrder {
-    package func perform(in daemon: ControlledDaemon) async throws(FileError) -> RestoredItem {
-        RestoredItem(path: try await daemon.fileSystem.restoreDeleted(item))
     }
 }

@@ -46,6 +46,8 @@ package protocol ControlOrder: ControlRequest, Codable {
     associatedtype Answer = Done
     /// What a refusal calls the body.
     static var bodyName: String { get }
+    /// Whether it is cancelled when the daemon stops; when the client disconnects, it is in any case.
+    static var endsWithDaemon: Bool { get }
 }
 
 /// The answer to requests without a result: `{}`.
@@ -92,6 +94,7 @@ extension ControlQuestion {
 extension ControlOrder {
     package static var method: ControlMethod { .post }
     package static var bodyName: String { "\(Self.self)" }
+    package static var endsWithDaemon: Bool { true }
 
     package var body: Data? { get throws { try ControlJSON.encode(self) } }
 

@@ -18,13 +18,12 @@ import Synchronization
 ///     coordinated access      FileSystem+Claims     → Claims → LockManager
 package final class FileSystem: Sendable {
     package let syncEngine: SyncEngine
-    let options: FileSystemOptions
-    let files: MountFiles
+    package let options: FileSystemOptions
+    package let files: MountFiles
     let locking: Locking
     let coordination: CoordinatedAccess
     let reading: Reading
     let cache: Cache
-    let transferMeter = TransferMeter()
     private let abilities = Mutex(MountAbilities())
     private let engineRuns = Atomic(false)
 
@@ -59,12 +58,12 @@ package final class FileSystem: Sendable {
     }
 
     /// The kernel features that the mount found available.
-    struct MountAbilities: Sendable {
-        var passthrough = false
+    package struct MountAbilities: Sendable {
+        package var passthrough = false
         /// Whether files may have been passed through, now or before.
         var hasPassedThrough = false
         /// Why requested fast paths are unavailable.
-        var unavailable: [FastPath: String] = [:]
+        package var unavailable: [FastPath: String] = [:]
     }
 
     /// Opens the replica below `location.state`, repairing it after an unclean shutdown.
@@ -136,6 +135,12 @@ package final class FileSystem: Sendable {
     var location: DeviceLocation { syncEngine.context.location }
     package var instruments: Instruments { syncEngine.context.instruments }
 
+    package var downloads: Downloads { reading.downloads }
+    /// What the throttle holds or refuses.
+    package var storms: [StormReport] { reading.throttle.reports }
+
+    package func cacheStatus() throws(FileError) -> CacheStatus { try cache.evictor.status() }
+
     /// Whether ``run()`` is at work.
     var isRunning: Bool { engineRuns.load(ordering: .relaxed) }
 
@@ -163,7 +168,7 @@ package final class FileSystem: Sendable {
         }
     }
 
-    var mountAbilities: MountAbilities { abilities.withLock { $0 } }
+    package var mountAbilities: MountAbilities { abilities.withLock { $0 } }
 
     /// Runs the background work until cancelled: uploads, remote changes, downloads, deadlines of turns and claims.
     package func run() async {

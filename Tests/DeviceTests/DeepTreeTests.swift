@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import Foundation
 import Model
 import Remote
@@ -64,7 +66,7 @@ import Testing
         try await append([], records.map { Commit.Tombstone(id: $0.id, base: 1) }, as: 2)
         try await fileSystem.sync(wait: true)
         #expect(try device.names().isEmpty)
-        let trash = Array(try fileSystem.trash())
+        let trash = Array(try TrashRequest().listing(in: device.control))
         #expect(trash.count == Self.depth && trash.allSatisfy { $0.path.utf8.count <= Self.pathLimit })
         try await device.close()
     }

@@ -49,7 +49,7 @@ import Testing
         options.off = [.splice]
         let device = try await TestDevice.start(on: MemoryStore(), name: "A", options: options)
         device.fileSystem.unavailable(.passthrough, because: "it needs root")
-        let paths = try device.fileSystem.containerStatus().fastPaths
+        let paths = try device.containerStatus().fastPaths
         #expect(paths.map(\.name) == FastPath.allCases)
         #expect(
             paths.filter { $0.state != .on } == [

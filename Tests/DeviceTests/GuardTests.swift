@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Model
@@ -28,13 +30,13 @@ import Testing
         try await device.write("three", to: "three")
         let stop = try await #require(throws: FileError.self) { try await device.fileSystem.sync(wait: true) }
         #expect(stop.code == .inputOutput && stop.detail.contains(sentence))
-        #expect(try device.fileSystem.containerStatus().problem == stop.detail)
+        #expect(try device.containerStatus().problem == stop.detail)
         #expect(try await store.keys() == keys)
         #expect(try device.names() == ["one", "three", "two"])
         #expect(try await device.read("one") == "one")
         try await putRight()
-        #expect(try await holds { try device.fileSystem.containerStatus().pendingUploadCount == 0 })
-        #expect(try device.fileSystem.containerStatus().problem == nil)
+        #expect(try await holds { try device.containerStatus().pendingUploadCount == 0 })
+        #expect(try device.containerStatus().problem == nil)
     }
 
     @Test func `an emptied store stops sync`() async throws {
@@ -104,7 +106,7 @@ import Testing
         for key in try await store.keys("log/") { try await store.delete(key) }
         time.jump(by: .seconds(301))
         try await a.write("three", to: "three")
-        #expect(try await holds { try a.fileSystem.containerStatus().pendingUploadCount == 0 })
+        #expect(try await holds { try a.containerStatus().pendingUploadCount == 0 })
         try await a.close()
     }
 
@@ -156,7 +158,7 @@ import Testing
         let a = try TestDevice.startKnown(on: store, name: "A")
         try await store.put("container.json", .bytes(Array(try JSONEncoder().encode(TestDevice.identity))))
         try await a.write("text", to: "f")
-        #expect(try await holds { try a.fileSystem.containerStatus().problem?.contains("overwrites") == true })
+        #expect(try await holds { try a.containerStatus().problem?.contains("overwrites") == true })
         #expect(try await store.keys("log/").isEmpty)
         try await a.close()
     }
@@ -186,8 +188,8 @@ import Testing
         try await a.write("new", to: "new")
         let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
         #expect(stop.code == .busy && stop.detail.contains("dewpoint confirm"))
-        #expect(try a.fileSystem.containerStatus().heldDeletionCount == Self.fileCount)
-        #expect(try a.fileSystem.containerStatus().problem == stop.detail)
+        #expect(try a.containerStatus().heldDeletionCount == Self.fileCount)
+        #expect(try a.containerStatus().problem == stop.detail)
         try await b.fileSystem.sync(wait: true)
         #expect(try b.names() == ["d", "new"] && b.names("d").count == Self.fileCount)
         try await a.close()
@@ -200,12 +202,12 @@ import Testing
                 + "delete the items on all devices, run: dewpoint confirm ; to restore them, run: "
                 + "dewpoint confirm --discard ")
         await #expect(throws: refusal) { try await a2.fileSystem.sync(wait: true) }
-        try a2.fileSystem.answerHeldDeletions(discarding: false)
+        try DeletionsRequest(discard: false).perform(in: a2.control)
         try await converge(a2, b)
         #expect(try b.names() == ["d"] && b.names("d").isEmpty)
-        #expect(try a2.fileSystem.containerStatus().problem == nil)
+        #expect(try a2.containerStatus().problem == nil)
         let nextRefusal = FileError(.invalid, "no deletions are held")
-        #expect(throws: nextRefusal) { try a2.fileSystem.answerHeldDeletions(discarding: false) }
+        #expect(throws: nextRefusal) { try DeletionsRequest(discard: false).perform(in: a2.control) }
         try await a2.close()
         try await b.close()
     }
@@ -229,7 +231,7 @@ import Testing
         clock.advance(by: .seconds(10))
         let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
         #expect(stop.code == .busy && stop.detail.contains("dewpoint confirm"))
-        #expect(try a.fileSystem.containerStatus().heldDeletionCount == fileCount)
+        #expect(try a.containerStatus().heldDeletionCount == fileCount)
         try await a.close()
     }
 
@@ -244,12 +246,12 @@ import Testing
                 + "delete the items on all devices, run: dewpoint confirm ; to restore them, run: "
                 + "dewpoint confirm --discard ")
         await #expect(throws: refusal) { try await a.fileSystem.sync(wait: true) }
-        try a.fileSystem.answerHeldDeletions(discarding: true)
+        try DeletionsRequest(discard: true).perform(in: a.control)
         #expect(try a.names("d").count == Self.fileCount)
         #expect(try await a.read("d/0") == "text")
         try await converge(a, b)
         #expect(try b.names("d").count == Self.fileCount)
-        #expect(try a.fileSystem.containerStatus().heldDeletionCount == 0)
+        #expect(try a.containerStatus().heldDeletionCount == 0)
         try await a.close()
         try await b.close()
     }

@@ -44,7 +44,7 @@ import Testing
         try await device.write("mine", to: "mine")
         let stop = try await #require(throws: FileError.self) { try await device.fileSystem.sync(wait: true) }
         #expect(stop.code == .inputOutput && stop.detail.contains(sentence), "\(stop)")
-        #expect(try await holds { try device.fileSystem.containerStatus().problem?.contains(sentence) == true })
+        #expect(try await holds { try device.containerStatus().problem?.contains(sentence) == true })
         try await Task.sleep(for: .milliseconds(500))
         #expect(try await store.keys("log/") == keys)
         #expect(try await device.read("mine") == "mine")
@@ -73,7 +73,7 @@ import Testing
         try await putBack()
         try await b.fileSystem.sync(wait: true)
         #expect(try b.names() == ["mine", "one", "three", "two"])
-        #expect(try b.fileSystem.containerStatus().problem == nil)
+        #expect(try b.containerStatus().problem == nil)
         try await b.close()
     }
 

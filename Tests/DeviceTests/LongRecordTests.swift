@@ -63,7 +63,7 @@ import Testing
         let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
         #expect(stop.code == .overQuota && stop.detail.contains("attributes"), "\(stop)")
         // The directory and the file in it.
-        #expect(try a.fileSystem.containerStatus().pendingUploadCount == 2)
+        #expect(try a.containerStatus().pendingUploadCount == 2)
         #expect(try a.attribute("uploadingError", of: "long").contains("NSCocoaErrorDomain 4354"))
         #expect(try a.attribute("isUploaded", of: "last") == "1")
         let log = ChangeLog(store: store)
@@ -77,8 +77,8 @@ import Testing
         // Once it is short enough, it is uploaded.
         for index in 0..<500 { try a.fileSystem.replica.removeXattr("user.\(index)", of: try a.inode("long")) }
         try await a.fileSystem.sync(wait: true)
-        #expect(try a.fileSystem.containerStatus().pendingUploadCount == 0)
-        #expect(try a.fileSystem.containerStatus().problem == nil)
+        #expect(try a.containerStatus().pendingUploadCount == 0)
+        #expect(try a.containerStatus().problem == nil)
         try await a.close()
     }
 }

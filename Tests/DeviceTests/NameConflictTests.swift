@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Glibc
@@ -156,7 +158,7 @@ import Testing
             try $0.rename("d/f", to: "f")
         }
         #expect(try await pair.tree() == [:])
-        #expect(try Set(pair.b.fileSystem.trash().map(\.path)) == ["d", "d/f"])
+        #expect(try Set(TrashRequest().listing(in: pair.b.control).map(\.path)) == ["d", "d/f"])
         try await pair.close()
     }
 

@@ -41,19 +41,19 @@ import Testing
         }
         try a2.rename("d/here", to: "moved")
         #expect(try await a2.read("d/new 3") == "new 3")
-        #expect(try a2.fileSystem.containerStatus().problem?.contains("injected") == true)
+        #expect(try a2.containerStatus().problem?.contains("injected") == true)
         let refusal = FileError(.unreachable, "container.json: injected")
         await #expect(throws: refusal) { try await a2.fileSystem.sync(wait: true) }
 
-        let applied = try a2.fileSystem.containerStatus().applied
+        let applied = try a2.containerStatus().applied
         let start = ContinuousClock.now
         network.comeBack()
-        #expect(try await holds { try a2.fileSystem.containerStatus().pendingUploadCount == 0 })
+        #expect(try await holds { try a2.containerStatus().pendingUploadCount == 0 })
         // At most five seconds, and some more on a busy machine.
         #expect(ContinuousClock.now - start < .seconds(15))
         let log = ChangeLog(store: store)
         var sent: [String] = []
-        for number in applied + 1...(try a2.fileSystem.containerStatus().applied) {
+        for number in applied + 1...(try a2.containerStatus().applied) {
             let commit = try #require(try await log.read(number)).commit
             sent += commit.records.filter { $0.kind == .file }.map(\.name.string)
         }
@@ -179,7 +179,7 @@ import Testing
         let b = try await TestDevice.start(on: store, name: "B")
         try await converge(a, b)
         try a.fileSystem.setPaused("", true)
-        #expect(try a.attribute("syncPaused", of: "") == "1" && a.fileSystem.containerStatus().isPaused)
+        #expect(try a.attribute("syncPaused", of: "") == "1" && a.containerStatus().isPaused)
         try await a.write("mine", to: "mine")
         try await b.write("theirs", to: "theirs")
         try await b.fileSystem.sync(wait: true)
@@ -204,12 +204,12 @@ import Testing
         try await a.write("draft", to: ".Trash-1000/files/draft")
         try await a.write("text", to: "text")
         try await a.fileSystem.sync(wait: true)
-        let status = try a.fileSystem.containerStatus()
+        let status = try a.containerStatus()
         #expect(status.trashed == UnsyncedItems(itemCount: 1, byteCount: 5))
         #expect(status.pendingUploadCount == 0 && status.pendingUploadByteCount == 0)
         try a.rename(".Trash-1000/files/draft", to: "draft")
         try await a.fileSystem.sync(wait: true)
-        #expect(try a.fileSystem.containerStatus().trashed == UnsyncedItems())
+        #expect(try a.containerStatus().trashed == UnsyncedItems())
         let b = try await TestDevice.start(on: store, name: "B")
         try await converge(a, b)
         #expect(try b.names().sorted() == [".Trash-1000", "draft", "text"])

@@ -79,7 +79,7 @@ import Testing
         a = try await restart(a, on: store, logger: log)
         try await converge(a, b)
         #expect(log.count(Self.message) == 1)
-        #expect(try a.fileSystem.containerStatus().putBack != nil)
+        #expect(try a.containerStatus().putBack != nil)
         for device in [a, b] {
             #expect(try await device.tree() == ["f": "newer than that", "h": "newer too"])
             #expect(try device.fileSystem.itemStatus("f").conflictCount == 1)
@@ -140,7 +140,7 @@ import Testing
         let a2 = try await TestDevice.start(on: store, name: "A2")
         try await converge(a, a2)
         #expect(log.count(Self.message) == 0)
-        #expect(try a.fileSystem.containerStatus().putBack == nil)
+        #expect(try a.containerStatus().putBack == nil)
         try await a.close()
         try await a2.close()
     }

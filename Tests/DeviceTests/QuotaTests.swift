@@ -42,7 +42,7 @@ import Testing
 
     private func expectUsed(_ byteCount: Int64, on devices: TestDevice...) throws {
         for device in devices {
-            let quota = try #require(try device.fileSystem.containerStatus().quota)
+            let quota = try #require(try device.containerStatus().quota)
             #expect(quota == QuotaStatus(total: 1000, used: byteCount))
             #expect(try device.attribute("quotaTotal", of: "") == "1000")
             #expect(try device.attribute("quotaUsed", of: "") == "\(byteCount)")
@@ -63,14 +63,14 @@ import Testing
         try a.makeDirectory("d")
         try await a.write("", to: "d/empty")
         try await a.write(text(250), to: "shrinking")
-        #expect(try await holds { try a.fileSystem.containerStatus().pendingUploadCount == 1 })
+        #expect(try await holds { try a.containerStatus().pendingUploadCount == 1 })
         // The room of the smaller edit was enough for one of the two.
         let (waiting, used) = try a.attribute("isUploaded", of: "large") == "1" ? ("moved", 951) : ("large", 950)
         try await expectRefusal(a, used: used, more: waiting == "large" ? 101 : 100)
         let error = try a.attribute("uploadingError", of: waiting)
         #expect(
             error.hasPrefix("NSCocoaErrorDomain 4354 the container's quota has no room for it: \(used) B of 1000 B"))
-        #expect(try a.fileSystem.containerStatus().problem?.contains("has no room for it") == true)
+        #expect(try a.containerStatus().problem?.contains("has no room for it") == true)
         try await b.fileSystem.sync(wait: true)
         #expect(try b.names().contains("moved") && !b.names().contains("kept"))
         #expect(try b.names("d") == ["empty"])
@@ -96,7 +96,7 @@ import Testing
         #expect(try await a.read("h") == "y")
         // It goes by itself once there is room.
         try a.remove("f")
-        #expect(try await holds { try a.fileSystem.containerStatus().pendingUploadCount == 0 })
+        #expect(try await holds { try a.containerStatus().pendingUploadCount == 0 })
         try expectUsed(601, on: a)
         try await a.close()
     }
@@ -140,15 +140,15 @@ import Testing
         try await expectRefusal(a, used: 0, more: 2000)
         try await setQuota(nil)
         time.jump(by: ContainerGuard.followAge)
-        #expect(try await holds { try a.fileSystem.containerStatus().pendingUploadCount == 0 })
-        #expect(try a.fileSystem.containerStatus().quota == QuotaStatus(total: nil, used: 2000))
+        #expect(try await holds { try a.containerStatus().pendingUploadCount == 0 })
+        #expect(try a.containerStatus().quota == QuotaStatus(total: nil, used: 2000))
         let noQuota = FileError(.noAttribute, "user.dewpoint.quotaTotal")
         #expect(throws: noQuota) { try a.attribute("quotaTotal", of: "") }
         try await setQuota(1000)
         time.jump(by: ContainerGuard.followAge)
-        #expect(try await holds { try a.fileSystem.containerStatus().quota?.total == 1000 })
+        #expect(try await holds { try a.containerStatus().quota?.total == 1000 })
         // More than the quota is in the container: nothing remains, and an edit may still make it smaller.
-        #expect(try a.fileSystem.containerStatus().quota?.remaining == 0)
+        #expect(try a.containerStatus().quota?.remaining == 0)
         try await a.write(text(1999), to: "f")
         try await a.fileSystem.sync(wait: true)
         try expectUsed(1999, on: a)
@@ -159,13 +159,13 @@ import Testing
         let a = try await devices("A")[0]
         try await setQuota(500)
         time.jump(by: ContainerGuard.followAge)
-        #expect(try await holds { try a.fileSystem.containerStatus().quota?.total == 500 })
+        #expect(try await holds { try a.containerStatus().quota?.total == 500 })
         try await a.close()
         let network = Network()
         network.goAway()
         // The identity that it knows from its first mount has another one.
         let again = try TestDevice.startKnown(on: network.store(store), name: "A", state: a.state, time: time)
-        #expect(try again.fileSystem.containerStatus().quota?.total == 500)
+        #expect(try again.containerStatus().quota?.total == 500)
         try await again.close()
     }
 
@@ -176,7 +176,7 @@ import Testing
         try await a.write(text(600), to: "a")
         try await b.write(text(600), to: "b")
         for device in devices { try await device.setAttribute("syncPaused", "0", of: "") }
-        func pending(_ device: TestDevice) throws -> Int { try device.fileSystem.containerStatus().pendingUploadCount }
+        func pending(_ device: TestDevice) throws -> Int { try device.containerStatus().pendingUploadCount }
         #expect(try await holds { try pending(a) + pending(b) == 1 })
         let late = try pending(a) == 1 ? a : b
         try await expectRefusal(late, used: 600, more: 600)
@@ -219,7 +219,7 @@ import Testing
         try expectUsed(500, on: a, b)
         try await a.setAttribute("resolve", "current", of: "f")
         try await converge(a, b)
-        let used = try #require(try a.fileSystem.containerStatus().quota?.used)
+        let used = try #require(try a.containerStatus().quota?.used)
         #expect([200, 300].contains(used), "one of the two is left")
         try expectUsed(used, on: a, b)
         for device in devices { try await device.close() }

@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Model
@@ -50,11 +52,11 @@ import Testing
         try await reader.fileSystem.sync(wait: true)
         try await reader.fileSystem.download("g", wait: true)
         #expect(try await reader.tree() == ["f": "two", "g": "new"])
-        try await reader.fileSystem.evict("g")
+        _ = try await EvictRequest(path: "g").perform(in: reader.control)
         #expect(try reader.fileSystem.itemStatus("g").downloadingStatus == .notDownloaded)
         try reader.fileSystem.setPinned("g", true)
         #expect(try await holds { try reader.fileSystem.itemStatus("g").downloadingStatus == .current })
-        let status = try reader.fileSystem.containerStatus()
+        let status = try reader.containerStatus()
         #expect(status.readOnly == .init(.store, detail: Self.refusal))
         // A container that can only be read is no problem, as long as nothing is to be written.
         #expect(status.problem == nil && status.pendingUploadCount == 0 && reader.fileSystem.ailment == nil)
@@ -78,13 +80,13 @@ import Testing
         try reader.fileSystem.setPaused("", false)
         let waits =
             "1 change waits here and cannot leave, since the store refuses writing; a mount that may write uploads them"
-        var status = try reader.fileSystem.containerStatus()
+        var status = try reader.containerStatus()
         #expect(status.problem == waits && status.pendingUploadCount == 1)
         for isWaiting in [false, true] {
             await #expect(throws: FileError(.readOnly, waits)) { try await reader.fileSystem.sync(wait: isWaiting) }
         }
-        #expect(try reader.fileSystem.reasons("g").waitsFor == ["its upload: \(Self.sentence)"])
-        #expect(try reader.fileSystem.transfers().waiting.map(\.reason) == [Self.sentence])
+        #expect(try ReasonsRequest(path: "g").perform(in: reader.control).waitsFor == ["its upload: \(Self.sentence)"])
+        #expect(try TransfersRequest().perform(in: reader.control).waiting.map(\.reason) == [Self.sentence])
         #expect(try await reader.read("g") == "mine")
         // Longer than an uploader would wait between its attempts.
         try await Task.sleep(for: .seconds(1))
@@ -93,7 +95,7 @@ import Testing
 
         let again = try await TestDevice.start(on: store, name: "A", state: a.state)
         try await again.fileSystem.sync(wait: true)
-        status = try again.fileSystem.containerStatus()
+        status = try again.containerStatus()
         #expect(status.readOnly == nil && status.problem == nil && status.pendingUploadCount == 0)
         let b = try await TestDevice.start(on: store, name: "B")
         try await b.fileSystem.sync(wait: true)
@@ -125,15 +127,21 @@ import Testing
 
         let versions = try reader.fileSystem.versions("f")
         let conflict = try #require(versions.first { $0.kind == .conflict }).id
-        let deleted = try #require(try Array(reader.fileSystem.trash()).first).item
+        let deleted = try #require(try Array(TrashRequest().listing(in: reader.control)).first).item
         let engine = reader.fileSystem
         await #expect(throws: Self.refused) { try await engine.resolve("f", keep: .current) }
-        await #expect(throws: Self.refused) { _ = try await engine.share("f", forSeconds: 60) }
-        await #expect(throws: Self.refused) { try await engine.revokeShare(UUID().uuidString) }
+        await #expect(throws: Self.refused) {
+            _ = try await ShareRequest(path: "f", seconds: 60).perform(in: reader.control)
+        }
+        await #expect(throws: Self.refused) {
+            try await RevokeShareRequest(id: UUID().uuidString).perform(in: reader.control)
+        }
         await #expect(throws: Self.refused) { try await engine.restoreVersion("f", id: conflict) }
         #expect(throws: Self.refused) { try engine.discardVersion("f", id: conflict) }
         await #expect(throws: Self.refused) { try await engine.markVersionResolved("f", id: conflict) }
-        await #expect(throws: Self.refused) { _ = try await engine.restoreDeleted(deleted) }
+        await #expect(throws: Self.refused) {
+            _ = try await RestoreDeletedRequest(item: deleted).perform(in: reader.control).path
+        }
         for isDryRun in [false, true] {
             await #expect(throws: Self.refused) {
                 _ = try await engine.syncEngine.collectGarbage(grace: nil, isDryRun: isDryRun)
@@ -142,7 +150,7 @@ import Testing
         var bytes = try await engine.versionBytes("f", id: conflict)
         #expect(try await bytes.next() != nil)
         #expect(try engine.versions("f") == versions)
-        #expect(try engine.containerStatus().pendingUploadCount == 0)
+        #expect(try reader.containerStatus().pendingUploadCount == 0)
         try await reader.close()
         try await pair.close()
     }
@@ -156,10 +164,10 @@ import Testing
         network.set { operation, _ in Self.writes.contains(operation) ? .failBefore(.denied) : nil }
         try await a.write("one", to: "f")
         let problem = "uploading failed, retrying: "
-        #expect(try await holds { try a.fileSystem.containerStatus().problem?.hasPrefix(problem) == true })
-        #expect(try a.fileSystem.containerStatus().readOnly == nil)
+        #expect(try await holds { try a.containerStatus().problem?.hasPrefix(problem) == true })
+        #expect(try a.containerStatus().readOnly == nil)
         network.comeBack()
-        #expect(try await holds { try a.fileSystem.containerStatus().pendingUploadCount == 0 })
+        #expect(try await holds { try a.containerStatus().pendingUploadCount == 0 })
         try await a.close()
     }
 
@@ -171,10 +179,10 @@ import Testing
         var options = FileSystemOptions()
         options.isReadOnly = true
         let again = try await TestDevice.start(on: store, name: "A", state: a.state, options: options)
-        #expect(try again.fileSystem.containerStatus().readOnly == .init(.option))
+        #expect(try again.containerStatus().readOnly == .init(.option))
         try again.fileSystem.setPaused("", false)
         try await again.fileSystem.sync(wait: true)
-        #expect(try again.fileSystem.containerStatus().pendingUploadCount == 0)
+        #expect(try again.containerStatus().pendingUploadCount == 0)
         try await again.close()
     }
 }

@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import Foundation
 import Glibc
 import Model
@@ -19,20 +21,20 @@ import Testing
         let (a, b) = try await pair(store)
         try await a.write("hello", to: "f")
         try await converge(a, b)
-        #expect(try b.fileSystem.reasons("f").download == nil)
-        #expect(try !b.fileSystem.reasons("f").isLocal)
+        #expect(try ReasonsRequest(path: "f").perform(in: b.control).download == nil)
+        #expect(try !ReasonsRequest(path: "f").perform(in: b.control).isLocal)
         #expect(try await b.read("f") == "hello")
-        #expect(try await holds { try b.fileSystem.reasons("f").download?.arrived != nil })
+        #expect(try await holds { try ReasonsRequest(path: "f").perform(in: b.control).download?.arrived != nil })
         let own = ProcessTable.command(of: getpid())
-        let reasons = try b.fileSystem.reasons("f")
+        let reasons = try ReasonsRequest(path: "f").perform(in: b.control)
         #expect(reasons.download?.cause == "read by \(own)(\(getpid()))")
         #expect(reasons.localBecause == ["downloaded: read by \(own)(\(getpid()))"])
         #expect(reasons.staysBecause == [] && reasons.waitsFor == [])
         try await b.close()
         let again = try await TestDevice.start(on: store, name: "B", state: b.state)
-        #expect(try again.fileSystem.reasons("f").download == reasons.download)
-        _ = try await again.fileSystem.evictReporting("f")
-        #expect(try again.fileSystem.reasons("f").download == nil, "gone with the bytes")
+        #expect(try ReasonsRequest(path: "f").perform(in: again.control).download == reasons.download)
+        _ = try await EvictRequest(path: "f", report: true).perform(in: again.control).report
+        #expect(try ReasonsRequest(path: "f").perform(in: again.control).download == nil, "gone with the bytes")
         try await a.close()
         try await again.close()
     }
@@ -42,16 +44,18 @@ import Testing
         try await a.write("hello", to: "f")
         try await converge(a, b)
         try b.fileSystem.setPinned("f", true)
-        #expect(try await holds { try b.fileSystem.reasons("f").isLocal })
-        var reasons = try b.fileSystem.reasons("f")
+        #expect(try await holds { try ReasonsRequest(path: "f").perform(in: b.control).isLocal })
+        var reasons = try ReasonsRequest(path: "f").perform(in: b.control)
         #expect(reasons.download?.cause == "pinned")
         #expect(reasons.staysBecause == ["it is pinned; to undo that, run: dewpoint unpin"])
         try await a.write("hello again", to: "f")
         try await converge(a, b)
         #expect(try await holds { try await b.read("f") == "hello again" })
         #expect(
-            try await holds { try b.fileSystem.reasons("f").download?.cause == "another device's change" })
-        reasons = try b.fileSystem.reasons("f")
+            try await holds {
+                try ReasonsRequest(path: "f").perform(in: b.control).download?.cause == "another device's change"
+            })
+        reasons = try ReasonsRequest(path: "f").perform(in: b.control)
         #expect(reasons.download?.arrived != nil)
         try await a.close()
         try await b.close()
@@ -62,18 +66,24 @@ import Testing
         let a = try await TestDevice.start(on: network.store(), name: "A")
         try await a.write("hello", to: "f")
         try await converge(a)
-        #expect(try a.fileSystem.reasons("f").localBecause == ["made on this device, and not evicted since"])
+        #expect(
+            try ReasonsRequest(path: "f").perform(in: a.control).localBecause == [
+                "made on this device, and not evicted since"
+            ])
         network.goAway()
         let handle = try await a.open("f", O_RDWR)
         try await a.write("HELLO", to: handle, at: 0)
-        let reasons = try a.fileSystem.reasons("f")
+        let reasons = try ReasonsRequest(path: "f").perform(in: a.control)
         #expect(reasons.localBecause == ["changed here since it was last uploaded"])
         #expect(reasons.staysBecause.first == "it has changes that are not uploaded yet")
         #expect(reasons.staysBecause.last?.hasPrefix("it is open for writing: open for writing by ") == true)
         #expect(reasons.heldBy.contains { $0.hasPrefix("open for writing by ") }, "\(reasons.heldBy)")
         #expect(reasons.waitsFor == ["its upload: it is open for writing"])
         try await a.close(handle)
-        #expect(try await holds { try a.fileSystem.reasons("f").waitsFor.contains { $0.contains("retrying") } })
+        #expect(
+            try await holds {
+                try ReasonsRequest(path: "f").perform(in: a.control).waitsFor.contains { $0.contains("retrying") }
+            })
         try await a.close()
     }
 
@@ -84,12 +94,17 @@ import Testing
         try await converge(a, b)
         try await b.fileSystem.download("d", wait: true)
         try b.fileSystem.setPinned("d/pinned", true)
-        let report = try await b.fileSystem.evictReporting("d")
+        let eviction = try await EvictRequest(path: "d", report: true).perform(in: b.control)
+        let report = try #require(eviction.report)
         #expect(report.evictedCount == 2 && report.evicted.sorted() == ["d/one", "d/two"])
         #expect(report.freedByteCount > 0)
         #expect(report.stayed == [.init(path: "d/pinned", reason: "pinned is pinned: unpin it first")])
-        #expect(try await b.fileSystem.evictReporting("d/one").evictedCount == 0, "already evicted")
-        await #expect(throws: FileError(.notFound, "no such item")) { try await b.fileSystem.evictReporting("none") }
+        #expect(
+            try await EvictRequest(path: "d/one", report: true).perform(in: b.control).report?.evictedCount == 0,
+            "already evicted")
+        await #expect(throws: FileError(.notFound, "no such item")) {
+            try await EvictRequest(path: "none", report: true).perform(in: b.control).report
+        }
         try await a.close()
         try await b.close()
     }
@@ -98,22 +113,26 @@ import Testing
         let (a, b) = try await pair(MemoryStore())
         try await a.write("hello", to: "f")
         try await converge(a, b)
-        #expect(try b.fileSystem.conflicts() == [])
+        #expect(try ConflictsRequest().perform(in: b.control) == [])
         try b.fileSystem.setPaused("", true)
         try await b.write("from b", to: "f")
         try await a.write("from a", to: "f")
         try await converge(a)
         try b.fileSystem.setPaused("", false)
         try await converge(b, a)
-        let conflicts = try b.fileSystem.conflicts()
+        let conflicts = try ConflictsRequest().perform(in: b.control)
         #expect(conflicts.map(\.path) == ["f"])
         #expect(conflicts.first?.versions.map(\.kind) == [.current, .conflict])
-        #expect(try b.fileSystem.totals().conflictCount == 1)
-        #expect(try b.fileSystem.reasons("f").waitsFor.contains { $0.hasPrefix("a decision between 2 versions") })
+        #expect(try await TotalsRequest(path: "").perform(in: b.control).conflictCount == 1)
+        #expect(
+            try ReasonsRequest(path: "f").perform(in: b.control).waitsFor.contains {
+                $0.hasPrefix("a decision between 2 versions")
+            })
         try await b.fileSystem.resolve("f", keep: .current)
-        #expect(try b.fileSystem.conflicts() == [] && b.fileSystem.totals().conflictCount == 0)
+        #expect(try ConflictsRequest().perform(in: b.control) == [])
+        #expect(try await TotalsRequest(path: "").perform(in: b.control).conflictCount == 0)
         try await converge(b, a)
-        #expect(try a.fileSystem.conflicts() == [])
+        #expect(try ConflictsRequest().perform(in: a.control) == [])
         try await a.close()
         try await b.close()
     }

@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Glibc
@@ -20,7 +22,7 @@ import Testing
         try await a.write(text, to: handle, at: 0)
         try await a.close(handle)
         try await converge(a, b)
-        let file = try await b.fileSystem.share("long.txt", forSeconds: Self.day)
+        let file = try await ShareRequest(path: "long.txt", seconds: Self.day).perform(in: b.control)
         #expect(file.path == "long.txt" && file.size == 9 << 20 && file.device == "B")
         #expect(file.link == "memory:shares/\(file.id)?name=long.txt")
         #expect(store.object(at: "shares/\(file.id)").map { String(decoding: $0, as: UTF8.self) } == text)
@@ -29,9 +31,9 @@ import Testing
         try await converge(a, b)
         #expect(store.object(at: "shares/\(file.id)")?.count == 9 << 20)
         // Every device sees it and can end it.
-        #expect(try await a.fileSystem.shares().map(\.id) == [file.id])
-        try await a.fileSystem.revokeShare(file.id)
-        #expect(try await b.fileSystem.shares() == [])
+        #expect(try await SharesRequest().perform(in: a.control).map(\.id) == [file.id])
+        try await RevokeShareRequest(id: file.id).perform(in: a.control)
+        #expect(try await SharesRequest().perform(in: b.control) == [])
         #expect(store.object(at: "shares/\(file.id)") == nil)
         try await a.close()
         try await b.close()
@@ -40,23 +42,25 @@ import Testing
     @Test func `only files whose bytes are in the container are shared, for at most 7 days`() async throws {
         let a = try await TestDevice.start(on: MemoryStore(), name: "A")
         let refusal = FileError(.invalid, "only files can be shared; this is a directory: put it into an archive")
-        await #expect(throws: refusal) { _ = try await a.fileSystem.share("", forSeconds: Self.day) }
+        await #expect(throws: refusal) {
+            _ = try await ShareRequest(path: "", seconds: Self.day).perform(in: a.control)
+        }
         try a.fileSystem.setPaused("", true)
         try await a.write("text", to: "f")
         await #expect(
             throws: FileError(.busy, "this file is not uploaded yet; to wait for it, run: dewpoint sync --wait")
-        ) { _ = try await a.fileSystem.share("f", forSeconds: Self.day) }
+        ) { _ = try await ShareRequest(path: "f", seconds: Self.day).perform(in: a.control) }
         for seconds in [0, -1, SharedFile.lifetimeLimitSeconds + 1, .max, .min] {
             await #expect(throws: FileError(.invalid, "a file can be shared for 1 second to 7 days")) {
-                _ = try await a.fileSystem.share("f", forSeconds: seconds)
+                _ = try await ShareRequest(path: "f", seconds: seconds).perform(in: a.control)
             }
         }
         await #expect(throws: FileError(.invalid, "x is not the id of a share; see: dewpoint share --list")) {
-            try await a.fileSystem.revokeShare("x")
+            try await RevokeShareRequest(id: "x").perform(in: a.control)
         }
         let id = UUID().uuidString.lowercased()
         await #expect(throws: FileError(.noAttribute, "there is no share \(id); see: dewpoint share --list")) {
-            try await a.fileSystem.revokeShare(id)
+            try await RevokeShareRequest(id: id).perform(in: a.control)
         }
         try await a.close()
     }
@@ -65,9 +69,9 @@ import Testing
         let a = try await TestDevice.start(on: MemoryStore(), name: "A")
         try await a.write("text", to: "f")
         try await converge(a)
-        _ = try await a.fileSystem.share("f", forSeconds: 1)
+        _ = try await ShareRequest(path: "f", seconds: 1).perform(in: a.control)
         for _ in 0..<60 {
-            #expect(try await a.fileSystem.shares().count == 1)
+            #expect(try await SharesRequest().perform(in: a.control).count == 1)
             try await Task.sleep(for: .milliseconds(20))
         }
         try await a.close()
@@ -79,15 +83,15 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A", environment: calendar.environment)
         try await a.write("text", to: "f")
         try await converge(a)
-        let old = try await a.fileSystem.share("f", forSeconds: 60)
+        let old = try await ShareRequest(path: "f", seconds: 60).perform(in: a.control)
         calendar.pass(days: 2)
-        #expect(try await a.fileSystem.shares().map(\.link) == [nil])
-        let fresh = try await a.fileSystem.share("f", forSeconds: 3600)
-        #expect(try await a.fileSystem.shares().map(\.id) == [fresh.id])
+        #expect(try await SharesRequest().perform(in: a.control).map(\.link) == [nil])
+        let fresh = try await ShareRequest(path: "f", seconds: 3600).perform(in: a.control)
+        #expect(try await SharesRequest().perform(in: a.control).map(\.id) == [fresh.id])
         #expect(store.object(at: "shares/\(old.id)") == nil)
         calendar.pass(days: 2)
         #expect(try await a.fileSystem.syncEngine.collectGarbage(grace: nil, isDryRun: true).deletedShareCount == 1)
-        #expect(try await a.fileSystem.shares().count == 1)
+        #expect(try await SharesRequest().perform(in: a.control).count == 1)
         #expect(try await a.fileSystem.syncEngine.collectGarbage(grace: nil, isDryRun: false).deletedShareCount == 1)
         #expect(try await store.list(prefix: "shares/", after: nil, limit: 9).isEmpty)
         try await a.close()

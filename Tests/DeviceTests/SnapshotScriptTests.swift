@@ -138,7 +138,7 @@ import Testing
         let store = try DirectoryStore(root: container, createIfMissing: false)
         let a = try await TestDevice.start(on: store, name: "A")
         #expect(await a.fileSystem.syncEngine.waitForTree(atMost: .seconds(120)))
-        #expect(try a.fileSystem.containerStatus().itemCount == 1000)
+        #expect(try a.containerStatus().itemCount == 1000)
         #expect(a.fileSystem.replica.applied == 1)
         let path = "directory 000000/directory 000001/file 00000030.txt"
         #expect(try await a.read(path).hasPrefix("Every file of this container"))

@@ -308,13 +308,13 @@ import Testing
         let (a, b, _) = try await pair()
         try await a.write("from A", to: "f")
         try await converge(a, b)
-        let own = try a.fileSystem.containerStatus().device.description
+        let own = try a.containerStatus().device.description
         #expect(try a.attribute("lastEditor", of: "f") == own)
         #expect(try b.attribute("lastEditor", of: "f") == own)
         let etag = try a.attribute("etag", of: "f")
         try await b.write("from B", to: "f")
         try await converge(b, a)
-        #expect(try a.attribute("lastEditor", of: "f") == b.fileSystem.containerStatus().device.description)
+        #expect(try a.attribute("lastEditor", of: "f") == b.containerStatus().device.description)
         #expect(try a.attribute("etag", of: "f") != etag)
         try await close(a, b)
     }

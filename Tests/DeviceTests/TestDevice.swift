@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Glibc
@@ -11,12 +13,19 @@ import Synchronization
 /// A device for tests: a file system with a state directory of its own, over a store that it shares with others.
 final class TestDevice: Sendable {
     let fileSystem: FileSystem
+    /// Performs requests of the control API.
+    let control: ControlledDaemon
     let state: String
     private let task: Mutex<Task<Void, Never>?>
     static let caller = Caller(thread: getpid(), user: 0, group: 0)
 
     private init(fileSystem: FileSystem, state: String) {
         self.fileSystem = fileSystem
+        let unsupported = FileError(.unsupported, "there is no daemon")
+        control = ControlledDaemon(
+            fileSystem, link: LinkControl(), logLevel: LogLevel(.critical), logger: Logger(label: "test"),
+            logTail: { _ throws(FileError) in throw unsupported },
+            unmount: { _ async throws(FileError) in throw unsupported })
         self.state = state
         task = Mutex(Task { await fileSystem.run() })
     }
@@ -89,6 +98,8 @@ final class TestDevice: Sendable {
         await stop()
         try fileSystem.shutDown()
     }
+
+    func containerStatus() throws(FileError) -> ContainerStatus { try ContainerStatusRequest().perform(in: control) }
 
     // MARK: What programs do
 

@@ -1,9 +1,11 @@
+import ControlAPI
 import Foundation
 import Model
 import Remote
 import TestStores
 import Testing
 
+@testable import Control
 @testable import FileSystem
 @testable import Sync
 
@@ -15,25 +17,26 @@ import Testing
         try a.makeDirectory("d")
         try await a.write("hello", to: "d/a")
         try await converge(a)
-        #expect(try a.fileSystem.totals().isUploaded)
-        #expect(try a.fileSystem.containerStatus().lastCommit != nil)
-        #expect(try a.fileSystem.containerStatus().store == .reachable)
+        #expect(try await TotalsRequest(path: "").perform(in: a.control).isUploaded)
+        #expect(try a.containerStatus().lastCommit != nil)
+        #expect(try a.containerStatus().store == .reachable)
         network.goAway()
         try await a.write("hello world", to: "d/b")
         try a.remove("d/a")
-        #expect(try await holds { try a.fileSystem.transfers().waiting.allSatisfy { $0.reason != nil } })
-        let listing = try a.fileSystem.transfers()
+        #expect(
+            try await holds { try TransfersRequest().perform(in: a.control).waiting.allSatisfy { $0.reason != nil } })
+        let listing = try TransfersRequest().perform(in: a.control)
         #expect(listing.waiting.map(\.path) == ["d/b", "d/a", "d"], "the directory has a new time")
         #expect(listing.waiting.allSatisfy { $0.direction == .up })
         #expect(listing.waiting.map(\.isDeletion) == [false, true, false])
         #expect(listing.waiting.map(\.byteCount) == [11, 0, 0])
         #expect(listing.uploads.pendingCount == 3 && listing.uploads.pendingByteCount == 11)
-        let totals = try await a.fileSystem.totals(below: "d")
+        let totals = try await TotalsRequest(path: "d").perform(in: a.control)
         #expect(totals.itemCount == 2 && totals.uploads.pendingCount == 3 && !totals.isPartial)
-        #expect(try a.fileSystem.containerStatus().store != .reachable)
+        #expect(try a.containerStatus().store != .reachable)
         network.comeBack()
         try await converge(a)
-        #expect(try a.fileSystem.transfers().waiting == [])
+        #expect(try TransfersRequest().perform(in: a.control).waiting == [])
         try await a.close()
     }
 
@@ -43,7 +46,7 @@ import Testing
         try await converge(a)
         try a.fileSystem.setPaused("d", true)
         try await a.write("hello", to: "d/a")
-        let waiting = try a.fileSystem.transfers().waiting
+        let waiting = try TransfersRequest().perform(in: a.control).waiting
         #expect(Set(waiting.map(\.path)) == ["d", "d/a"])
         #expect(waiting.allSatisfy { $0.reason == "its sync is paused" })
         try await a.close()
@@ -59,17 +62,17 @@ import Testing
         try await converge(a, b)
         network.set { operation, key in key.hasPrefix("packs/") ? .failBefore(.unavailable) : nil }
         try await b.fileSystem.download("d/f", wait: false)
-        #expect(try await holds { try !b.fileSystem.transfers().active.isEmpty })
-        let listing = try b.fileSystem.transfers()
+        #expect(try await holds { try !TransfersRequest().perform(in: b.control).active.isEmpty })
+        let listing = try TransfersRequest().perform(in: b.control)
         #expect(listing.active.map(\.path) == ["d/f"] && listing.active.map(\.direction) == [.down])
         #expect(listing.active.map(\.byteCount) == [4 << 20] && listing.active[0].bytesPerSecond != nil)
         #expect(listing.downloads.pendingCount == 1 && listing.downloads.activeCount == 1)
-        let totals = try await b.fileSystem.totals(below: "d")
+        let totals = try await TotalsRequest(path: "d").perform(in: b.control)
         #expect(totals.downloads.activeCount == 1 && totals.downloads.pendingByteCount == 4 << 20)
         #expect(totals.localByteCount == 0 && totals.byteCount == 4 << 20)
         network.comeBack()
         try await b.fileSystem.download("d/f", wait: true)
-        #expect(try await b.fileSystem.totals(below: "d/f").localFileCount == 1)
+        #expect(try await TotalsRequest(path: "d/f").perform(in: b.control).localFileCount == 1)
         try await a.close()
         try await b.close()
     }

@@ -34,13 +34,13 @@ import Testing
             try await holds {
                 news.withLock { $0.contains { $0.path == "build/report" && $0.keys == ["NSURLIsUbiquitousItemKey"] } }
             })
-        #expect(try a.fileSystem.containerStatus().unsynced == UnsyncedItems(itemCount: 2, byteCount: 7))
+        #expect(try a.containerStatus().unsynced == UnsyncedItems(itemCount: 2, byteCount: 7))
         try await converge(a, b)
         #expect(try b.names() == [])
         #expect(try b.fileSystem.replica.deletedItems().map(\.record.name.string) == ["report"])
         try a.rename("build/report", to: "report")
         #expect(log.count(message) == 1)
-        #expect(try a.fileSystem.containerStatus().unsynced == UnsyncedItems(itemCount: 1, byteCount: 0))
+        #expect(try a.containerStatus().unsynced == UnsyncedItems(itemCount: 1, byteCount: 0))
         try await converge(a, b)
         #expect(try await b.read("report") == "content")
         try await a.close()

@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Model
@@ -62,15 +64,15 @@ import Testing
         try await converge(a, b)
         for device in [a, b] {
             #expect(try await device.tree() == [:])
-            #expect(Set(try device.fileSystem.trash().map(\.path)) == ["d", "d/e", "d/e/f", "d/g"])
+            #expect(Set(try TrashRequest().listing(in: device.control).map(\.path)) == ["d", "d/e", "d/e/f", "d/g"])
         }
-        let item = try #require(try b.fileSystem.trash().first { $0.path == "d" }).item
-        #expect(try await b.fileSystem.restoreDeleted(item) == "d")
+        let item = try #require(try TrashRequest().listing(in: b.control).first { $0.path == "d" }).item
+        #expect(try await RestoreDeletedRequest(item: item).perform(in: b.control).path == "d")
         try await converge(b, a)
         let expected = ["d": "/", "d/e": "/", "d/e/f": "one", "d/g": "two"]
         #expect(try await a.tree() == expected)
         #expect(try await b.tree() == expected)
-        #expect(try Array(a.fileSystem.trash()) == [])
+        #expect(try Array(TrashRequest().listing(in: a.control)) == [])
         try await a.close()
         try await b.close()
     }
@@ -87,7 +89,7 @@ import Testing
         let new = try await TestDevice.start(on: store, name: "new")
         try await converge(new)
         func ages() throws -> [String: Double] {
-            let ages = try new.fileSystem.trash().map { item in
+            let ages = try TrashRequest().listing(in: new.control).map { item in
                 let deleted = try Date("\(item.deleted.prefix(19))Z", strategy: .iso8601)
                 return (item.path, ((now - deleted.timeIntervalSince1970) / day).rounded())
             }
@@ -116,10 +118,10 @@ import Testing
         try a.remove("f.txt")
         try await a.write("other", to: "f.txt")
         try await converge(a, b)
-        let item = try #require(try Array(a.fileSystem.trash()).first).item
-        #expect(try await a.fileSystem.restoreDeleted(item) == "f 2.txt")
+        let item = try #require(try Array(TrashRequest().listing(in: a.control)).first).item
+        #expect(try await RestoreDeletedRequest(item: item).perform(in: a.control).path == "f 2.txt")
         let refusal = FileError(.notFound, "that item is not in the trash; see: dewpoint trash list")
-        await #expect(throws: refusal) { try await a.fileSystem.restoreDeleted(item) }
+        await #expect(throws: refusal) { try await RestoreDeletedRequest(item: item).perform(in: a.control).path }
         try await converge(a, b)
         #expect(try await b.tree() == ["f.txt": "other", "f 2.txt": "one"])
         try await a.close()
@@ -132,8 +134,8 @@ import Testing
         try await converge(a, b)
         await a.stop()
         try a.remove("f")
-        let item = try #require(try Array(a.fileSystem.trash()).first).item
-        #expect(try await a.fileSystem.restoreDeleted(item) == "f")
+        let item = try #require(try Array(TrashRequest().listing(in: a.control)).first).item
+        #expect(try await RestoreDeletedRequest(item: item).perform(in: a.control).path == "f")
         #expect(try a.names() == ["f"])
         try await b.close()
     }

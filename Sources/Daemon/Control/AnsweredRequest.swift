@@ -14,6 +14,7 @@ extension ControlExchange {
         switch type {
         case let type as any PerformedQuestion.Type: try await answer(question: type)
         case let type as any PerformedOrder.Type: try await answer(order: type)
+        case let type as any DoneOrder.Type: try await answer(done: type)
         case let type as any AnsweredRequest.Type: try await type.answer(self)
         default: nil
         }
@@ -32,12 +33,25 @@ extension ControlExchange {
         try .json(try await question.perform(in: daemon))
     }
 
-    private func answer<Order: PerformedOrder>(order type: Order.Type) async throws -> Response {
+    private func answer<Order: PerformedOrder>(order: Order.Type) async throws -> Response {
+        try await carryOut(order) { try .json(try await $0.perform(in: daemon)) }
+    }
+
+    private func answer<Order: DoneOrder>(done order: Order.Type) async throws -> Response {
+        try await carryOut(order) {
+            try await $0.perform(in: daemon)
+            return try .json(Done())
+        }
+    }
+
+    private func carryOut<Order: ControlOrder>(
+        _ type: Order.Type, _ perform: @Sendable @escaping (Order) async throws -> Response
+    ) async throws -> Response {
         try await whileConnected { body in
             let order = try Order(body: try await Self.collect(body))
             context.enter(.working)
-            guard type.endsWithDaemon else { return try .json(try await order.perform(in: daemon)) }
-            return try await cancelWhenGracefulShutdown { try .json(try await order.perform(in: daemon)) }
+            guard type.endsWithDaemon else { return try await perform(order) }
+            return try await cancelWhenGracefulShutdown { try await perform(order) }
         }
     }
 }

@@ -7,12 +7,12 @@ import NIOCore
 
 extension TrashRequest: AnsweredRequest {
     static func answer(_ exchange: ControlExchange) async throws -> Response {
-        try await exchange.whileConnected { _ in try await list(exchange.daemon.fileSystem) }
+        try await exchange.whileConnected { _ in try await list(exchange.daemon) }
     }
 
     /// Away from the event loop, which must see when the client disconnects: then the work ends.
-    @concurrent private static func list(_ fileSystem: FileSystem) async throws -> Response {
-        TrashStream(listing: try fileSystem.trash()).response
+    @concurrent private static func list(_ daemon: ControlledDaemon) async throws -> Response {
+        TrashStream(listing: try TrashRequest().listing(in: daemon)).response
     }
 }
 

@@ -1,6 +1,6 @@
 import CoreMetrics
 import Metering
-import Model
+package import Model
 import Remote
 import Replica
 import Sync
@@ -10,7 +10,7 @@ import Sync
 /// Refused, with nothing changed, while a file is open for writing or read by the kernel itself, has changes that are
 /// not uploaded, is pinned, or is claimed. Before an eviction, the store is asked whether it still has the bytes, and
 /// presenters whether they can do without them.
-struct Eviction {
+package struct Eviction {
     private let syncEngine: SyncEngine
     private let files: MountFiles
     private let access: SyncAccess
@@ -36,7 +36,7 @@ struct Eviction {
     ///
     /// - Throws: ``FileError`` with `busy` for a file that cannot be evicted. Of a directory, all other files are
     ///   evicted first.
-    mutating func evict(_ number: InodeNumber) async throws(FileError) {
+    package mutating func evict(_ number: InodeNumber) async throws(FileError) {
         let inode = try replica.inode(number)
         switch inode.attributes.kind {
         case .file:

@@ -38,7 +38,7 @@ extension FileSystem {
 
     private static let noSuchItem = FileError(.notFound, "no such item")
 
-    func resolve(_ path: String) throws(FileError) -> InodeNumber {
+    package func resolve(_ path: String) throws(FileError) -> InodeNumber {
         do throws(FileError) {
             return try replica.resolve(path)
         } catch {
@@ -136,61 +136,6 @@ extension FileSystem {
         }
     }
 
-    package func containerStatus() throws(FileError) -> ContainerStatus {
-        try files.recordStores()
-        let totals = try totals()
-        var status = ContainerStatus(
-            container: syncEngine.container.identity.id, name: syncEngine.container.identity.settings.name,
-            remote: location.remote,
-            mountpoint: location.mountpoint, state: location.state, device: replica.device,
-            deviceName: location.deviceName,
-            applied: replica.applied, itemCount: totals.itemCount,
-            downloadedFileCount: totals.localFileCount, downloadedByteCount: totals.localByteCount,
-            pendingUploadCount: totals.uploads.pendingCount,
-            pendingUploadByteCount: totals.uploads.pendingByteCount,
-            activeDownloadCount: totals.downloads.activeCount,
-            readMode: mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: fastPaths,
-            isPaused: try replica.isContainerPaused(), heldDeletionCount: syncEngine.uploader.heldDeletionCount,
-            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cache.evictor.status(),
-            storms: reading.throttle.reports)
-        status.totals = totals
-        status.quota = QuotaStatus(total: replica.quota?.byteCount, used: try replica.usedByteCount())
-        status.unsynced = try replica.unsyncedItems()
-        status.trashed = try replica.newItemsInTrash()
-        status.store = storeState
-        status.readOnly = readOnly
-        status.busyFiles = try busyFiles()
-        status.putBack = try putBack()
-        status.lastCommit = try replica.lastCommitTime()?.rfc3339
-        return status
-    }
-
-    /// How long a status mentions that the state was put back: 30 days.
-    private static let putBackDays: Int64 = 30
-
-    private func putBack() throws(FileError) -> ContainerStatus.PutBack? {
-        guard let found = try replica.putBack(),
-            environment.now().rawValue - found.time.rawValue < Self.putBackDays * 86_400_000_000_000
-        else { return nil }
-        return ContainerStatus.PutBack(commit: found.number, time: found.time.rfc3339)
-    }
-
-    /// The devices that have changed the container, as far as this one has followed it, and this one first.
-    package func devices() throws(FileError) -> [KnownDevice] {
-        let own = replica.device.description
-        let others = try replica.devices().filter { $0.device != own }
-        return [KnownDevice(device: own, name: location.deviceName, isThisDevice: true)]
-            + others.map { KnownDevice(device: $0.device, name: $0.name, isThisDevice: false) }
-    }
-
-    private var fastPaths: [FastPathStatus] {
-        let unavailable = mountAbilities.unavailable
-        return FastPath.allCases.map { path in
-            if options.off.contains(path) { return FastPathStatus(path, .off, reason: "turned off by a mount option") }
-            return unavailable[path].map { FastPathStatus(path, .unavailable, reason: $0) } ?? FastPathStatus(path, .on)
-        }
-    }
-
     // MARK: Downloading
 
     /// Requests the download of a file, or of every file below a directory; returns at once.
@@ -227,7 +172,7 @@ extension FileSystem {
     }
 
     /// Calls `body` for a file itself, or for each file below a directory.
-    func forEachFile(
+    package func forEachFile(
         below number: InodeNumber, _ body: (InodeNumber) throws(FileError) -> Void
     ) throws(FileError) {
         guard try replica.attributes(of: number).kind == .directory else {
@@ -246,22 +191,6 @@ extension FileSystem {
         try cancelDownload(try resolve(path))
     }
 
-    package func downloadProgress(_ path: String) throws(FileError) -> DownloadProgress {
-        var progress = DownloadProgress(bytesDone: 0, bytesTotal: 0, filesDone: 0, filesTotal: 0)
-        try forEachFile(below: try resolve(path)) { file throws(FileError) in
-            let inode = try replica.inode(file)
-            progress.filesTotal += 1
-            progress.bytesTotal += inode.attributes.size
-            if inode.isLocal && !inode.hasIncoming {
-                progress.filesDone += 1
-                progress.bytesDone += inode.attributes.size
-            } else if let download = reading.downloads.active(file) {
-                progress.bytesDone += download.bytesDone
-            }
-        }
-        return progress
-    }
-
     /// Resumes a process blocked for exceeding the download limit, or refuses its reads.
     package func answerStorm(of process: Int32, isAllowed: Bool) throws(FileError) {
         try reading.throttle.answer(process, isAllowed: isAllowed)
@@ -269,15 +198,10 @@ extension FileSystem {
 
     // MARK: Evicting and pinning
 
-    func eviction() -> Eviction {
+    package func eviction() -> Eviction {
         Eviction(
             syncEngine, files: files, access: coordination.access, events: coordination.events,
             downloads: reading.downloads)
-    }
-
-    package func evict(_ path: String) async throws(FileError) {
-        var eviction = eviction()
-        try await eviction.evict(try resolve(path))
     }
 
     package func setPinned(_ path: String, _ isPinned: Bool) throws(FileError) {
@@ -289,20 +213,6 @@ extension FileSystem {
         try replica.setPinned(isPinned, of: number)
         coordination.events.transferred(UbiquityKeys.pinned, of: number)
         if isPinned { try request(number, because: .pinned) }
-    }
-
-    /// The items with a setting of their own, by path.
-    /// - Throws: `tooLarge` when there are more than ``PinnedItem/limit``.
-    package func pins() throws(FileError) -> [PinnedItem] {
-        let pinned = try replica.pinnedInodes(limit: PinnedItem.limit + 1)
-        guard pinned.count <= PinnedItem.limit else {
-            throw FileError(
-                .tooLarge, "more than \(PinnedItem.limit) items are pinned one by one; pin their directories instead")
-        }
-        let paths = try replica.paths(of: pinned.map(\.number))
-        return pinned.compactMap { number, isPinned in
-            (number == .root ? "" : paths[number]?.string).map { PinnedItem(path: $0, pinned: isPinned) }
-        }.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
     }
 
     // MARK: Locks

@@ -1,11 +1,11 @@
-import Model
+package import Model
 import Replica
 import Sync
 
 /// A mount that refuses changes, and a device whose changes the store refuses.
 extension FileSystem {
     /// Why the mount refuses changes; `nil` when it does not.
-    var readOnly: ContainerStatus.ReadOnly? {
+    package var readOnly: ContainerStatus.ReadOnly? {
         // The stronger reason: nothing leaves this device either.
         if let refusal = syncEngine.context.storeRefusal { return .init(.store, detail: refusal) }
         return options.isReadOnly ? .init(.option) : nil
@@ -14,7 +14,7 @@ extension FileSystem {
     /// Returns when changes of the container can leave this device.
     ///
     /// - Throws: ``FileError`` with `readOnly` when the store refuses writing: the change would never arrive.
-    func requireWritableContainer() throws(FileError) {
+    package func requireWritableContainer() throws(FileError) {
         if let sentence = syncEngine.context.readOnlySentence { throw FileError(.readOnly, sentence) }
     }
 

@@ -6,7 +6,7 @@ import Sync
 /// When changes are synced, and what a user excludes from sync.
 extension FileSystem {
     /// What blocks sync, in a sentence; `nil` when nothing does.
-    var problem: String? {
+    package var problem: String? {
         syncEngine.containerGuard.problem ?? heldDeletions ?? uploadProblem ?? syncEngine.follower.problem ?? silence
             ?? syncEngine.uploader.anyFault.map { "changes are waiting to be uploaded: \($0.text)" }
     }
@@ -83,19 +83,6 @@ extension FileSystem {
         return try replica.waitingCount(otherThan: files.map(\.number)) == 0
     }
 
-    /// The paths of the files that wait because they are being written.
-    func busyFiles() throws(FileError) -> [ContainerStatus.BusyFile] {
-        let files = syncEngine.uploader.busyFiles.prefix(ContainerStatus.BusyFile.limit)
-        let paths = try replica.paths(of: files.map(\.number))
-        return files.compactMap { file in
-            guard let path = paths[file.number] else { return nil }
-            let uploaded = file.age.map { age in
-                Timestamp(rawValue: environment.now().rawValue - Int64(age / .nanoseconds(1))).rfc3339
-            }
-            return ContainerStatus.BusyFile(path: path.string, uploaded: uploaded)
-        }
-    }
-
     /// Why the rest of the outbox is not uploaded although the store answers; `nil` while it is.
     private func heldBack() throws(FileError) -> FileError? {
         guard syncEngine.uploader.isIdle, try replica.waitingCount() > 0 else { return nil }
@@ -158,38 +145,5 @@ extension FileSystem {
         try requireWritableContainer()
         try replica.setExcluded(false, of: number)
         activity.noteLocalChange()
-    }
-
-    // MARK: Held deletions
-
-    /// How many items one transaction restores.
-    private static let restoreBatch = 500
-
-    /// Confirms the held deletions, or restores the items.
-    /// - Throws: `invalid` when none are held.
-    package func answerHeldDeletions(discarding isDiscarding: Bool) throws(FileError) {
-        guard try replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld else {
-            throw FileError(.invalid, "no deletions are held")
-        }
-        if isDiscarding {
-            try restoreDeletions()
-            try replica.setDeletionsHeld(false)
-        } else {
-            try replica.confirmDeletions()
-        }
-        try replica.makeDurable()
-        // Together: in between, the deletions would count as held back for another reason.
-        syncEngine.uploader.deletionsAreAnswered()
-        activity.noteLocalChange()
-    }
-
-    private func restoreDeletions() throws(FileError) {
-        while true {
-            let restored = try replica.write { transaction throws(FileError) in
-                try transaction.restoreDeletions(limit: Self.restoreBatch)
-            }
-            if restored.isEmpty { return }
-            for name in restored { files.kernel.entryChanged(name.name, in: name.parent) }
-        }
     }
 }

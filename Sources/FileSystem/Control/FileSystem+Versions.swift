@@ -16,7 +16,7 @@ extension FileSystem {
     /// - Throws: ``FileError`` with `invalid` for an item without bytes.
     package func versions(_ path: String) throws(FileError) -> [ItemVersion] { try versions(of: try resolve(path)) }
 
-    func versions(of number: InodeNumber) throws(FileError) -> [ItemVersion] {
+    package func versions(of number: InodeNumber) throws(FileError) -> [ItemVersion] {
         let inode = try replica.inode(number)
         guard inode.attributes.kind == .file else {
             throw FileError(.invalid, "only files have versions; this is a \(inode.attributes.kind.rawValue)")

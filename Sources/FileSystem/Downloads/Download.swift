@@ -1,4 +1,4 @@
-import Model
+package import Model
 import Remote
 import Replica
 import Sync
@@ -8,20 +8,20 @@ import Synchronization
 ///
 /// ``DownloadState`` decides, and this performs its effects: no waiter is answered, and nothing is awaited, under the
 /// lock.
-final class Download: Sendable {
+package final class Download: Sendable {
     fileprivate struct Guarded {
         var state: DownloadState
         var continuations: [DownloadState.WaiterID: CheckedContinuation<DownloadState.Arrival, Never>] = [:]
         var lastWaiter: DownloadState.WaiterID = 0
     }
 
-    let inode: InodeNumber
+    package let inode: InodeNumber
     let staging: Descriptor
-    let byteCount: Int64
+    package let byteCount: Int64
     let context: DownloadContext
     /// When it began, and how much was local then.
-    let began: Duration
-    let bytesAtBegin: Int64
+    package let began: Duration
+    package let bytesAtBegin: Int64
     private let guarded: Mutex<Guarded>
     /// Yields when a reader has begun to wait.
     let demands: AsyncStream<Void>
@@ -45,9 +45,9 @@ final class Download: Sendable {
     }
 
     /// 0 to 100.
-    var percent: Double { withState { $0.percent } }
+    package var percent: Double { withState { $0.percent } }
 
-    var bytesDone: Int64 { Int64(Double(byteCount) * percent / 100) }
+    package var bytesDone: Int64 { Int64(Double(byteCount) * percent / 100) }
 
     /// The local pieces, for the index to record.
     var have: ChunkSet { withState { $0.have } }
@@ -57,6 +57,8 @@ final class Download: Sendable {
 
     /// How it ended; `nil` while it runs.
     var outcome: DownloadState.Outcome? { withState { $0.outcome } }
+
+    package var isUnderWay: Bool { outcome == nil }
 
     var isCancelled: Bool { withState { $0.isCancelled } }
 

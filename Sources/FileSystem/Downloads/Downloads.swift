@@ -1,7 +1,7 @@
 import Logging
 import Metering
-import Model
-import Remote
+package import Model
+package import Remote
 import Replica
 import Sync
 import Synchronization
@@ -17,7 +17,7 @@ enum DownloadEvent: Sendable {
 /// Every download that is under way: at most one for an inode.
 ///
 /// Downloads run as children of ``run(telling:)``, so that they end with the engine.
-final class Downloads: Sendable {
+package final class Downloads: Sendable {
     private let running = Mutex<[InodeNumber: Download]>([:])
     private let starts: AsyncStream<Download>
     private let start: AsyncStream<Download>.Continuation
@@ -26,7 +26,7 @@ final class Downloads: Sendable {
 
     let context: DownloadContext
     let manifests: ManifestStore
-    let packs: PackStore
+    package let packs: PackStore
     private let openFiles: OpenFiles
     private let orphans: Orphans
     private let readAhead: PackReadAhead
@@ -54,12 +54,12 @@ final class Downloads: Sendable {
 
     var replica: Replica { context.replica }
 
-    func active(_ inode: InodeNumber) -> Download? { running.withLock { $0[inode] } }
+    package func active(_ inode: InodeNumber) -> Download? { running.withLock { $0[inode] } }
 
-    var activeCount: Int { running.withLock { $0.count } }
+    package var activeCount: Int { running.withLock { $0.count } }
 
     /// All that are under way, in no particular order.
-    var underWay: [Download] { running.withLock { Array($0.values) } }
+    package var underWay: [Download] { running.withLock { Array($0.values) } }
 
     /// How far the downloads under way are: 0 to 100.
     var percents: [InodeNumber: Double] { running.withLock { $0 }.mapValues(\.percent) }

@@ -1,6 +1,6 @@
 import Glibc
 import Logging
-import Model
+package import Model
 import Replica
 import Synchronization
 
@@ -10,7 +10,7 @@ import Synchronization
 /// Such a mapping outlives the last RELEASE, because it holds the backing file and no longer the one of the mount. Many
 /// programs map a file, close it, and then write to the mapping: linkers, for example. Whether anyone still has the
 /// backing file open for writing is told by a read lease, which is refused then. Related: fcntl(2), `F_SETLEASE`.
-final class MappedFiles: Sendable {
+package final class MappedFiles: Sendable {
     private struct Entry {
         /// Open for reading only: our own descriptor must not count as a writer.
         let descriptor: Descriptor
@@ -86,7 +86,7 @@ final class MappedFiles: Sendable {
 
     /// Whether a program has a closed file mapped for writing, or a file that was closed before is open for writing
     /// again.
-    func isMapped(_ number: InodeNumber) -> Bool { descriptor(of: number)?.isOpenForWriting == true }
+    package func isMapped(_ number: InodeNumber) -> Bool { descriptor(of: number)?.isOpenForWriting == true }
 
     /// The kernel is given the backing file of an inode.
     func notePassThrough(of number: InodeNumber) {

@@ -1,12 +1,12 @@
 import Logging
-import Model
-import Replica
-import Sync
+package import Model
+package import Replica
+package import Sync
 
 /// The files of the mount, as sync sees them.
-final class MountFiles: LocalFiles {
-    let open: OpenFiles
-    let mapped: MappedFiles
+package final class MountFiles: LocalFiles {
+    package let open: OpenFiles
+    package let mapped: MappedFiles
     let orphans: Orphans
     let kernelLink: KernelLink
     let superseded = SupersededOpens()
@@ -22,15 +22,15 @@ final class MountFiles: LocalFiles {
         self.downloads = downloads
     }
 
-    var kernel: any KernelCache { kernelLink }
+    package var kernel: any KernelCache { kernelLink }
 
-    func isOpen(_ inode: InodeNumber) -> Bool { open.inode(inode) != nil || mapped.isMapped(inode) }
+    package func isOpen(_ inode: InodeNumber) -> Bool { open.inode(inode) != nil || mapped.isMapped(inode) }
 
-    func isOpenForWriting(_ inode: InodeNumber) -> Bool {
+    package func isOpenForWriting(_ inode: InodeNumber) -> Bool {
         open.inode(inode)?.hasWriters == true || mapped.isMapped(inode)
     }
 
-    func beginUpload(of inode: InodeNumber, quiet: Duration) throws(FileError) -> Bool {
+    package func beginUpload(of inode: InodeNumber, quiet: Duration) throws(FileError) -> Bool {
         let file = open.inode(inode)
         if let file, !file.beginUpload(uptime: context.environment.uptime(), quiet: quiet) { return false }
         if let file, file.isVolatile, let bytes = file.descriptor {
@@ -40,7 +40,7 @@ final class MountFiles: LocalFiles {
         return try syncIfQuiet(bytes, quiet: quiet) { () throws(FileError) in try recordMappedBytes(of: inode) }
     }
 
-    func isUnwritten(_ inode: InodeNumber) -> Bool { open.inode(inode)?.isUnwritten != false }
+    package func isUnwritten(_ inode: InodeNumber) -> Bool { open.inode(inode)?.isUnwritten != false }
 
     /// Prepares the bytes of a file that may be mapped: from here on the next store into the mapping shows.
     /// - Returns: `false` while they are being changed.
@@ -77,7 +77,7 @@ final class MountFiles: LocalFiles {
         open.openInodes.filter(\.isVolatile).map(\.number) + mapped.numbers
     }
 
-    func recordStores() throws(FileError) {
+    package func recordStores() throws(FileError) {
         for inode in possiblyMapped {
             do throws(FileError) {
                 if let file = open.inode(inode), file.isVolatile {
@@ -117,7 +117,7 @@ final class MountFiles: LocalFiles {
         return isMapped
     }
 
-    func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor? {
+    package func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor? {
         guard let file = open.inode(inode) else { return nil }
         if let (descriptor, change) = file.unrecorded {
             file.noteRecorded(try context.replica.recordBytes(of: inode, from: descriptor), change: change)
@@ -126,12 +126,12 @@ final class MountFiles: LocalFiles {
         return file.descriptor
     }
 
-    func becameOrphan(_ inode: InodeNumber) throws(FileError) {
+    package func becameOrphan(_ inode: InodeNumber) throws(FileError) {
         orphans.insert(inode)
         if orphans.takeUnused(inode) { try context.replica.forget(inode) }
     }
 
-    func requestDownload(of inode: InodeNumber) {
+    package func requestDownload(of inode: InodeNumber) {
         do throws(FileError) {
             // While sync of the file is paused, the older bytes stay.
             if try !context.replica.isPaused(inode) { downloads.enqueue(inode) }

@@ -1,4 +1,4 @@
-import Model
+package import Model
 import Synchronization
 
 /// The number of an open file, which the kernel passes with each request on it.
@@ -9,7 +9,7 @@ package struct HandleID: RawRepresentable, Hashable, Sendable {
 }
 
 /// Every open file of the mount, by handle and by inode.
-final class OpenFiles: Sendable {
+package final class OpenFiles: Sendable {
     private struct State {
         var handles: [HandleID: OpenHandle] = [:]
         var inodes: [InodeNumber: OpenInode] = [:]
@@ -32,11 +32,11 @@ final class OpenFiles: Sendable {
         return handle
     }
 
-    func inode(_ number: InodeNumber) -> OpenInode? {
+    package func inode(_ number: InodeNumber) -> OpenInode? {
         state.withLock { $0.inodes[number] }
     }
 
-    func handles(of number: InodeNumber) -> [OpenHandle] {
+    package func handles(of number: InodeNumber) -> [OpenHandle] {
         state.withLock { $0.handles.values.filter { $0.inode.number == number } }
     }
 

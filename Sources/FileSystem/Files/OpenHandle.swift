@@ -3,7 +3,7 @@ import Model
 import Synchronization
 
 /// One open file description.
-final class OpenHandle: Sendable {
+package final class OpenHandle: Sendable {
     let id: HandleID
     let inode: OpenInode
     /// The flags of `open(2)`.
@@ -27,7 +27,7 @@ final class OpenHandle: Sendable {
         self.flags = flags
     }
 
-    var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
+    package var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
 
     /// Whether the file can be mapped for writing, shared. Related: mmap(2), `EACCES`.
     var isMappableForWriting: Bool { flags & O_ACCMODE == O_RDWR }
@@ -84,7 +84,7 @@ final class OpenHandle: Sendable {
     }
 
     /// The process that opened the file or used it last; 0 when nobody asked for it.
-    var lastProcess: Int32 { lastCaller.withLock { $0.process } }
+    package var lastProcess: Int32 { lastCaller.withLock { $0.process } }
 
     /// The process of a calling thread, looked up once while the same thread keeps calling.
     func process(of caller: Caller) -> Int32 {

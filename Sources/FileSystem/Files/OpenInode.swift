@@ -7,14 +7,14 @@ import Synchronization
 ///     local        descriptor               the backing file
 ///     not local    —                        reads go through the download, writes wait for it
 ///     evicted      formerDescriptor         no longer local, but existing handles keep reading the removed file
-final class OpenInode: Sendable {
+package final class OpenInode: Sendable {
     let number: InodeNumber
     /// Who opened it first: its descriptor counts among that caller's.
     let opener: Caller
 
     /// How the kernel accesses the bytes. Decided by the first open and kept until the last close, since the kernel
     /// refuses to mix pass-through and cached opens of one inode.
-    enum Access: Sendable { case direct, cached, passthrough }
+    package enum Access: Sendable { case direct, cached, passthrough }
 
     private struct State {
         var descriptor: Descriptor?
@@ -41,7 +41,7 @@ final class OpenInode: Sendable {
         var lastWrite: Duration?
     }
 
-    let access: Access
+    package let access: Access
     private let state: Mutex<State>
     private let hasBeenUsed = Atomic(false)
 
@@ -92,7 +92,7 @@ final class OpenInode: Sendable {
         if !isCacheCurrent { hasBeenUsed.store(true, ordering: .relaxed) }
     }
 
-    var hasWriters: Bool { state.withLock { $0.writerCount > 0 } }
+    package var hasWriters: Bool { state.withLock { $0.writerCount > 0 } }
 
     /// The destination of writes; `nil` while the file is not local.
     var descriptor: Descriptor? { state.withLock { $0.descriptor } }

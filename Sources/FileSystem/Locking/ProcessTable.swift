@@ -2,7 +2,7 @@ import Coordination
 import Glibc
 
 /// Queries `/proc` about processes.
-enum ProcessTable {
+package enum ProcessTable {
     /// The process of a thread; the thread's own id if it has exited or belongs to another pid namespace.
     ///
     /// FUSE requests carry thread ids. Related: proc(5), `/proc/PID/status`, `Tgid`.
@@ -22,7 +22,7 @@ enum ProcessTable {
     }
 
     /// The name of a process's program, at most 15 bytes; empty if it has exited.
-    static func command(of process: Int32) -> String {
+    package static func command(of process: Int32) -> String {
         String((contents("/proc/\(process)/comm") ?? "").prefix { $0 != "\n" })
     }
 

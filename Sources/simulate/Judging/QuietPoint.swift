@@ -68,7 +68,7 @@ struct QuietPoint {
             for number in try replica.filesBelow(.root) where try replica.inode(number).hasIncoming {
                 reasons.append("\(device.name) shows old bytes of \(try replica.path(of: number))")
             }
-            if let problem = try fileSystem.containerStatus().problem { reasons.append("\(device.name): \(problem)") }
+            if let problem = fileSystem.problem { reasons.append("\(device.name): \(problem)") }
         }
         return reasons
     }

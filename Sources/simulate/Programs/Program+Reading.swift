@@ -48,8 +48,10 @@ extension Program {
         let (place, attributes) = try taken([.file, .file, .directory])
         let before = try device.content(of: attributes.inode)
         let fileSystem = try fileSystem
-        let path = try fileSystem.replica.path(of: attributes.inode)
-        try await device.value(limit: interruption()) { () async throws(FileError) in try await fileSystem.evict(path) }
+        try await device.value(limit: interruption()) { () async throws(FileError) in
+            var eviction = fileSystem.eviction()
+            try await eviction.evict(attributes.inode)
+        }
         guard !isCutOff, attributes.kind == .file,
             let shown = try? device.content(of: attributes.inode)
         else { return }

@@ -1,54 +1,43 @@
-import Foundation
+package import ControlAPI
+import FileSystem
 package import Model
 import Remote
 import Replica
 import Sync
 
-/// Deleted items, and restoring them.
-extension FileSystem {
+extension TrashRequest {
     /// Items deleted here or on another device that can be restored; the latest deletion first.
-    package func trash() throws(FileError) -> TrashListing {
-        let trash = Trash(try replica.deletedItems())
-        return TrashListing(trash, directories: try pathsOfDirectories(above: trash.states))
+    package func listing(in daemon: ControlledDaemon) throws(FileError) -> TrashListing {
+        let trash = Trash(try daemon.replica.deletedItems())
+        return TrashListing(trash, directories: try daemon.pathsOfDirectories(above: trash.states))
     }
+}
 
-    /// The paths of the directories that there still are, found in one read: deep ones have most of them in common.
-    private func pathsOfDirectories(above states: [EarlierState]) throws(FileError) -> [ItemID: ShownPath] {
-        var items: [InodeNumber: ItemID] = [:]
-        for parent in Set(states.map(\.record.parent)) where parent != .root {
-            if let entry = try replica.entry(of: parent) { items[entry.inode] = parent }
-        }
-        var paths: [ItemID: ShownPath] = [.root: .root]
-        for (inode, path) in try replica.paths(of: Array(items.keys)) {
-            if let item = items[inode] { paths[item] = path }
-        }
-        return paths
-    }
-
+extension RestoreDeletedRequest: PerformedOrder {
     /// Restores an item to its former place, with everything deleted together with it (in the hour before) and missing
     /// parent directories.
     ///
     /// - Returns: Its new path; `name 2.ext` if the name is taken.
     /// - Throws: ``FileError`` with `notFound` when nothing of it is kept, `readOnly` when the store refuses writing.
-    package func restoreDeleted(_ item: ItemID) async throws(FileError) -> String {
-        let trash = Trash(try replica.deletedItems())
+    package func perform(in daemon: ControlledDaemon) async throws(FileError) -> RestoredItem {
+        let trash = Trash(try daemon.replica.deletedItems())
         guard trash[item] != nil else {
             throw FileError(.notFound, "that item is not in the trash; see: dewpoint trash list")
         }
-        try requireWritableContainer()
+        try daemon.fileSystem.requireWritableContainer()
         let order = trash.above(item) + trash.below(item)
         var contents: [ItemID: Content] = [:]
         for state in order {
             guard let reference = state.record.content else { continue }
             do throws(StoreError) {
-                contents[state.record.id] = try await ManifestStore(store: syncEngine.container.store)
+                contents[state.record.id] = try await ManifestStore(store: daemon.syncEngine.container.store)
                     .get(reference, size: state.record.size)
             } catch {
                 throw error.fileError
             }
         }
         var restored: [(name: ItemName, parent: InodeNumber)] = []
-        try replica.write { transaction throws(FileError) in
+        try daemon.replica.write { transaction throws(FileError) in
             for state in order where try transaction.entry(of: state.record.id) == nil {
                 let parent = try transaction.directory(of: state.record.parent) ?? .root
                 let isTaken = try transaction.entry(state.record.name, in: parent) != nil
@@ -58,10 +47,27 @@ extension FileSystem {
                 restored.append((name, parent))
             }
         }
-        for entry in restored { files.kernel.entryChanged(entry.name, in: entry.parent) }
-        activity.noteLocalChange()
-        guard let entry = try replica.entry(of: item) else { throw FileError(.notFound, "the item was deleted again") }
-        return try replica.path(of: entry.inode)
+        for entry in restored { daemon.kernel.entryChanged(entry.name, in: entry.parent) }
+        daemon.activity.noteLocalChange()
+        guard let entry = try daemon.replica.entry(of: item) else {
+            throw FileError(.notFound, "the item was deleted again")
+        }
+        return RestoredItem(path: try daemon.replica.path(of: entry.inode))
+    }
+}
+
+extension ControlledDaemon {
+    /// The paths of the directories that there still are, found in one read: deep ones have most of them in common.
+    fileprivate func pathsOfDirectories(above states: [EarlierState]) throws(FileError) -> [ItemID: ShownPath] {
+        var items: [InodeNumber: ItemID] = [:]
+        for parent in Set(states.map(\.record.parent)) where parent != .root {
+            if let entry = try replica.entry(of: parent) { items[entry.inode] = parent }
+        }
+        var paths: [ItemID: ShownPath] = [.root: .root]
+        for (inode, path) in try replica.paths(of: Array(items.keys)) {
+            if let item = items[inode] { paths[item] = path }
+        }
+        return paths
     }
 }
 

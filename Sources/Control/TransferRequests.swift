@@ -1,54 +1,21 @@
+package import ControlAPI
+import FileSystem
 package import Model
 import Replica
 import Sync
 
-/// Counts over many items, and the transfers.
-extension FileSystem {
-    /// How long a walk through a directory may take.
-    private static let walkLimit = Duration.seconds(5)
-
-    /// The counts over the whole container: cheap, however many items there are.
-    package func totals() throws(FileError) -> ItemTotals {
-        var totals = try replica.totals()
-        add(transfersUnderWay(), to: &totals)
-        return totals
-    }
-
-    /// The counts over an item and everything below it; ``ItemTotals/isPartial`` when that took too long.
-    package func totals(below path: String) async throws(FileError) -> ItemTotals {
-        let number = try resolve(path)
-        if number == .root { return try totals() }
-        let underWay = transfersUnderWay()
-        var cursor = try replica.totalsCursor(of: number, active: Set(underWay.keys.map(\.inode)))
-        let end = environment.uptime() + Self.walkLimit
-        while !cursor.isAtEnd {
-            if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
-            guard environment.uptime() < end else { break }
-            try replica.countMore(&cursor)
-            // Others have their turn: the walk may be long.
-            await Task.yield()
-        }
-        var totals = cursor.totals
-        totals.isPartial = !cursor.isAtEnd
-        add(underWay.filter { cursor.active.contains($0.key.inode) }, to: &totals)
-        return totals
-    }
-
-    var storeState: StoreState {
-        syncEngine.store.isSilent ? .unreachable : syncEngine.store.isFailing ? .failing : .reachable
-    }
-
-    // MARK: Transfers
+extension TransfersRequest: PerformedQuestion {
+    package static var work: ControlWork { .endingWithClient }
 
     /// The transfers under way, and those that wait: at most ``TransferListing/waitingLimit`` in each direction.
-    package func transfers() throws(FileError) -> TransferListing {
-        let underWay = transfersUnderWay()
-        var totals = try replica.totals()
-        add(underWay, to: &totals)
+    package func perform(in daemon: ControlledDaemon) throws(FileError) -> TransferListing {
+        let underWay = daemon.transfersUnderWay()
+        var totals = try daemon.replica.totals()
+        daemon.add(underWay, to: &totals)
         var active: [Transfer] = []
         for (key, transfer) in underWay {
             // Unlinked while it was being transferred.
-            guard let path = try? replica.path(of: key.inode) else { continue }
+            guard let path = try? daemon.replica.path(of: key.inode) else { continue }
             active.append(
                 Transfer(
                     path: path, direction: key.direction, bytesDone: transfer.reading.bytesDone,
@@ -56,17 +23,53 @@ extension FileSystem {
         }
         active.sort { ($0.path, $0.direction.rawValue) < ($1.path, $1.direction.rawValue) }
         let waiting =
-            try waitingDownloads(except: Set(underWay.keys.filter { $0.direction == .down }.map(\.inode)))
-            + waitingUploads(except: Set(underWay.keys.filter { $0.direction == .up }.map(\.inode)))
+            try daemon.waitingDownloads(except: Set(underWay.keys.filter { $0.direction == .down }.map(\.inode)))
+            + daemon.waitingUploads(except: Set(underWay.keys.filter { $0.direction == .up }.map(\.inode)))
         return TransferListing(
             active: active, waiting: waiting, uploads: totals.uploads, downloads: totals.downloads)
     }
+}
 
-    private typealias MeasuredTransfer = (reading: TransferMeter.Reading, bytesPerSecond: Double)
+extension TotalsRequest: PerformedQuestion {
+    package static var work: ControlWork { .endingWithClient }
 
-    private func transfersUnderWay() -> [TransferMeter.Key: MeasuredTransfer] {
+    /// How long a walk through a directory may take.
+    private static let walkLimit = Duration.seconds(5)
+
+    /// The counts over an item and everything below it; ``ItemTotals/isPartial`` when that took too long.
+    package func perform(in daemon: ControlledDaemon) async throws(FileError) -> ItemTotals {
+        let number = try daemon.fileSystem.resolve(item)
+        if number == .root { return try daemon.totals() }
+        let underWay = daemon.transfersUnderWay()
+        var cursor = try daemon.replica.totalsCursor(of: number, active: Set(underWay.keys.map(\.inode)))
+        let end = daemon.environment.uptime() + Self.walkLimit
+        while !cursor.isAtEnd {
+            if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
+            guard daemon.environment.uptime() < end else { break }
+            try daemon.replica.countMore(&cursor)
+            // Others have their turn: the walk may be long.
+            await Task.yield()
+        }
+        var totals = cursor.totals
+        totals.isPartial = !cursor.isAtEnd
+        daemon.add(underWay.filter { cursor.active.contains($0.key.inode) }, to: &totals)
+        return totals
+    }
+}
+
+extension ControlledDaemon {
+    /// The counts over the whole container: cheap, however many items there are.
+    func totals() throws(FileError) -> ItemTotals {
+        var totals = try replica.totals()
+        add(transfersUnderWay(), to: &totals)
+        return totals
+    }
+
+    fileprivate typealias MeasuredTransfer = (reading: TransferMeter.Reading, bytesPerSecond: Double)
+
+    fileprivate func transfersUnderWay() -> [TransferMeter.Key: MeasuredTransfer] {
         var readings: [TransferMeter.Key: TransferMeter.Reading] = [:]
-        for download in reading.downloads.underWay where download.outcome == nil {
+        for download in fileSystem.downloads.underWay where download.isUnderWay {
             readings[.init(direction: .down, inode: download.inode)] = .init(
                 byteCount: download.byteCount, bytesDone: download.bytesDone, began: download.began,
                 bytesAtBegin: download.bytesAtBegin)
@@ -79,7 +82,7 @@ extension FileSystem {
         return Dictionary(uniqueKeysWithValues: readings.map { ($0, ($1, speeds[$0] ?? 0)) })
     }
 
-    private func add(_ underWay: [TransferMeter.Key: MeasuredTransfer], to totals: inout ItemTotals) {
+    fileprivate func add(_ underWay: [TransferMeter.Key: MeasuredTransfer], to totals: inout ItemTotals) {
         for (key, transfer) in underWay {
             let field: WritableKeyPath<ItemTotals, TransferTotals> =
                 key.direction == .up ? \.uploads : \.downloads
@@ -93,7 +96,7 @@ extension FileSystem {
         totals.downloads.estimate()
     }
 
-    private func waitingDownloads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
+    fileprivate func waitingDownloads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
         let limit = TransferListing.waitingLimit
         let inodes = try replica.requestedDownloads(limit: limit + active.count).filter { !active.contains($0) }
         var seen: Set<InodeNumber> = []
@@ -114,7 +117,7 @@ extension FileSystem {
         return syncEngine.store.isSilent ? "the store does not answer" : nil
     }
 
-    private func waitingUploads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
+    fileprivate func waitingUploads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
         let limit = TransferListing.waitingLimit
         let blocked = try uploadBlock()
         return try replica.waitingUploads(limit: limit + active.count).filter { upload in
@@ -143,7 +146,7 @@ extension FileSystem {
         }
         if isPaused { return blocked ?? "its sync is paused" }
         if let fault = syncEngine.uploader.ownFault(of: item) { return fault.text }
-        if let inode, files.isOpenForWriting(inode) { return "it is open for writing" }
+        if let inode, fileSystem.files.isOpenForWriting(inode) { return "it is open for writing" }
         return blocked
     }
 }

@@ -1,34 +1,37 @@
 import Coordination
+package import ControlAPI
+import FileSystem
 package import Model
 import Replica
 import Sync
 
-/// Why an item is as it is.
-extension FileSystem {
+extension ReasonsRequest: PerformedQuestion {
     /// Who downloaded an item, why it is local, why it stays, who holds it and what it waits for.
     ///
     /// - Throws: ``FileError`` with `notFound`.
-    package func reasons(_ path: String) throws(FileError) -> ItemReasons {
-        guard let facts = try replica.facts(at: path) else { throw FileError(.notFound, "no such item") }
+    package func perform(in daemon: ControlledDaemon) throws(FileError) -> ItemReasons {
+        guard let facts = try daemon.replica.facts(at: item) else { throw FileError(.notFound, "no such item") }
         let number = facts.attributes.inode
-        let listings = try locks(on: number)
+        let listings = try daemon.fileSystem.locks(on: number)
         let holders = listings.flatMap(\.holders)
         var reasons = ItemReasons(
             path: facts.path, kind: facts.attributes.kind, isLocal: facts.isLocal,
-            download: try replica.downloadOrigin(of: number))
+            download: try daemon.replica.downloadOrigin(of: number))
         if facts.attributes.kind == .file {
             if facts.isLocal {
-                reasons.localBecause = localReasons(facts, reasons.download)
-                reasons.staysBecause = obstacles(facts, holders)
+                reasons.localBecause = daemon.localReasons(facts, reasons.download)
+                reasons.staysBecause = daemon.obstacles(facts, holders)
             }
-            reasons.waitsFor += downloadWaits(facts)
+            reasons.waitsFor += daemon.downloadWaits(facts)
         }
-        reasons.heldBy = openers(number) + sentences(holders, "has") + presenters(listings)
-        reasons.waitsFor += try uploadWaits(facts) + sentences(listings.flatMap(\.waiters), "waits for")
+        reasons.heldBy = daemon.openers(number) + daemon.sentences(holders, "has") + daemon.presenters(listings)
+        reasons.waitsFor += try daemon.uploadWaits(facts) + daemon.sentences(listings.flatMap(\.waiters), "waits for")
         return reasons
     }
+}
 
-    private func localReasons(_ facts: ItemFacts, _ download: DownloadOrigin?) -> [String] {
+extension ControlledDaemon {
+    fileprivate func localReasons(_ facts: ItemFacts, _ download: DownloadOrigin?) -> [String] {
         var reasons: [String] = []
         if facts.entry?.item == nil { reasons.append("it is not synced: the only copy is here") }
         if facts.isPinned { reasons.append("pinned, by its own setting or that of a directory above it") }
@@ -38,7 +41,7 @@ extension FileSystem {
         return reasons
     }
 
-    private func obstacles(_ facts: ItemFacts, _ holders: [LockListing.Party]) -> [String] {
+    fileprivate func obstacles(_ facts: ItemFacts, _ holders: [LockListing.Party]) -> [String] {
         let number = facts.attributes.inode
         var obstacles: [String] = []
         if facts.entry?.item == nil { obstacles.append("it is not synced") }
@@ -48,12 +51,12 @@ extension FileSystem {
         }
         let users = openers(number).joined(separator: ", ")
         let by = users.isEmpty ? "" : ": \(users)"
-        let inode = files.open.inode(number)
+        let inode = fileSystem.files.open.inode(number)
         if inode?.hasWriters ?? false {
             obstacles.append("it is open for writing\(by)")
         } else if inode?.access == .passthrough {
             obstacles.append("it is open\(by)")
-        } else if files.mapped.isMapped(number) {
+        } else if fileSystem.files.mapped.isMapped(number) {
             obstacles.append("a program has it mapped")
         }
         if facts.hasIncoming { obstacles.append("newer bytes of it are to be downloaded") }
@@ -61,9 +64,9 @@ extension FileSystem {
         return obstacles
     }
 
-    private func downloadWaits(_ facts: ItemFacts) -> [String] {
+    fileprivate func downloadWaits(_ facts: ItemFacts) -> [String] {
         guard !facts.isLocal || facts.hasIncoming else { return [] }
-        if let download = reading.downloads.active(facts.attributes.inode), download.outcome == nil {
+        if let download = fileSystem.downloads.active(facts.attributes.inode), download.isUnderWay {
             return ["its download, which is at \(Int(download.percent))%"]
         }
         let reason = reasonToWaitForDownload(facts)
@@ -73,7 +76,7 @@ extension FileSystem {
         return ["its download: \(reason ?? "other downloads are before it")"]
     }
 
-    private func uploadWaits(_ facts: ItemFacts) throws(FileError) -> [String] {
+    fileprivate func uploadWaits(_ facts: ItemFacts) throws(FileError) -> [String] {
         var waits: [String] = []
         let count = facts.entry?.conflicts.count ?? 0
         if count > 0 {
@@ -94,9 +97,9 @@ extension FileSystem {
     // MARK: Programs
 
     /// `open for writing by vim(99)`, once for each program.
-    private func openers(_ number: InodeNumber) -> [String] {
+    fileprivate func openers(_ number: InodeNumber) -> [String] {
         var seen: Set<String> = []
-        return files.open.handles(of: number).map { handle in
+        return fileSystem.files.open.handles(of: number).map { handle in
             let process = handle.lastProcess
             let program = process > 0 ? "\(Self.name(process))" : "a program"
             return "open for \(handle.isWritable ? "writing" : "reading") by \(program)"
@@ -108,7 +111,7 @@ extension FileSystem {
         return "\(command.isEmpty ? "an ended program" : command)(\(process))"
     }
 
-    private func sentences(_ parties: [LockListing.Party], _ verb: String) -> [String] {
+    fileprivate func sentences(_ parties: [LockListing.Party], _ verb: String) -> [String] {
         parties.map { party in
             let programs = party.processes.map(Self.name).joined(separator: ", ")
             let detail = party.detail.isEmpty ? "" : " (\(party.detail))"
@@ -116,7 +119,7 @@ extension FileSystem {
         }
     }
 
-    private func presenters(_ listings: [LockListing]) -> [String] {
+    fileprivate func presenters(_ listings: [LockListing]) -> [String] {
         listings.flatMap(\.presenters).map { "\($0.command)(\($0.process)) presents it" }
     }
 }
