@@ -5,12 +5,13 @@ source is the same tree for all: a directory, a prefix of a bucket, or a contain
 """
 
 import contextlib
+import dataclasses
 import os
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import machine
 from .machine import Failure
@@ -72,6 +73,21 @@ class Mounted:
         self.seconds, self.whole = seconds, whole
 
 
+@dataclasses.dataclass(frozen=True)
+class Wish:
+    """What is to be mounted, and how."""
+
+    source: str
+    environment: Mapping[str, str] | None = None
+    # The name under which a cache or a state stays.
+    keep: str | None = None
+    # Whether what others change is to be seen soon.
+    following: bool = False
+    directory: str | None = None
+    # Whether the peer is asked what it has left to do.
+    control: bool = False
+
+
 class System:
     """One way to have files. `label` names it in tables; `family` is what --without takes."""
 
@@ -85,16 +101,11 @@ class System:
         """How it is mounted, for the report."""
         return None
 
-    def mount(
-        self,
-        source: str,
-        environment: Mapping[str, str] | None = None,
-        keep: str | None = None,
-        following: bool = False,
-        directory: str | None = None,
-        control: bool = False,
-    ) -> contextlib.AbstractContextManager[Mounted]:
-        """`following`: what others change is to be seen soon; `control`: the peer is asked what it has left to do."""
+    def mount(self, source: str, **wishes: Any) -> contextlib.AbstractContextManager[Mounted]:
+        """`wishes`: fields of Wish."""
+        return self.mounted(Wish(source, **wishes))
+
+    def mounted(self, wish: Wish) -> contextlib.AbstractContextManager[Mounted]:
         raise NotImplementedError
 
     @contextlib.contextmanager
@@ -123,16 +134,8 @@ class Native(System):
         super().__init__(bench, "native", "native")
 
     @contextlib.contextmanager
-    def mount(
-        self,
-        source: str,
-        environment: Mapping[str, str] | None = None,
-        keep: str | None = None,
-        following: bool = False,
-        directory: str | None = None,
-        control: bool = False,
-    ) -> Iterator[Mounted]:
-        path = os.path.join(self.bench.work, "native", source)
+    def mounted(self, wish: Wish) -> Iterator[Mounted]:
+        path = os.path.join(self.bench.work, "native", wish.source)
         os.makedirs(path, exist_ok=True)
         yield Mounted(path)
 
@@ -160,19 +163,12 @@ class Dewpoint(System):
         return " ".join(self.command(self.url("SOURCE"), "POINT", "STATE"))
 
     @contextlib.contextmanager
-    def mount(
-        self,
-        source: str,
-        environment: Mapping[str, str] | None = None,
-        keep: str | None = None,
-        following: bool = False,
-        directory: str | None = None,
-        control: bool = False,
-    ) -> Iterator[Mounted]:
+    def mounted(self, wish: Wish) -> Iterator[Mounted]:
+        environment = wish.environment
         if environment is None and self.bench.server:
             environment = self.bench.server.environment
-        with self.scratch(keep) as (point, state):
-            command = self.command(self.url(source, directory), point, state)
+        with self.scratch(wish.keep) as (point, state):
+            command = self.command(self.url(wish.source, wish.directory), point, state)
             start = time.perf_counter()
             machine.run(*command, seconds=self.bench.mount_limit, environment={**os.environ, **(environment or {})})
             seconds = time.perf_counter() - start
@@ -208,35 +204,19 @@ class Foreground(System):
 
     is_peer = True
 
-    def command(
-        self,
-        source: str,
-        point: str,
-        cache: str,
-        environment: Mapping[str, str],
-        following: bool,
-        directory: str | None,
-    ) -> list[str]:
+    def command(self, wish: Wish, point: str, cache: str, environment: Mapping[str, str]) -> list[str]:
         raise NotImplementedError
 
     def environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
         return environment
 
     @contextlib.contextmanager
-    def mount(
-        self,
-        source: str,
-        environment: Mapping[str, str] | None = None,
-        keep: str | None = None,
-        following: bool = False,
-        directory: str | None = None,
-        control: bool = False,
-    ) -> Iterator[Mounted]:
-        environment = environment or self.bench.environment
-        with self.scratch(keep) as (point, cache):
-            command = self.command(source, point, cache, environment, following, directory)
-            port = free_port() if control else 0
-            if control:
+    def mounted(self, wish: Wish) -> Iterator[Mounted]:
+        environment = wish.environment or self.bench.environment
+        with self.scratch(wish.keep) as (point, cache):
+            command = self.command(wish, point, cache, environment)
+            port = free_port() if wish.control else 0
+            if wish.control:
                 command += ["--rc", "--rc-no-auth", "--rc-addr", f"127.0.0.1:{port}"]
             log = os.path.join(self.work, f"log-{self.bench.count}")
             start = time.perf_counter()
@@ -268,17 +248,9 @@ class Rclone(Foreground):
         super().__init__(bench, label, "rclone")
         self.options = options
 
-    def command(
-        self,
-        source: str,
-        point: str,
-        cache: str,
-        environment: Mapping[str, str],
-        following: bool,
-        directory: str | None,
-    ) -> list[str]:
-        remote = directory or f"bench:{PEER_BUCKET}/{source}"
-        more = RCLONE_FOLLOWING if following and self.options else []
+    def command(self, wish: Wish, point: str, cache: str, environment: Mapping[str, str]) -> list[str]:
+        remote = wish.directory or f"bench:{PEER_BUCKET}/{wish.source}"
+        more = RCLONE_FOLLOWING if wish.following and self.options else []
         return [
             self.bench.rclone or "rclone", "mount", remote, point, "--config", os.devnull, "--cache-dir", cache,
             *self.options, *more,
@@ -311,17 +283,9 @@ class S3fs(Foreground):
             options = [one for one in options if one not in S3FS_STAYING] + S3FS_FOLLOWING
         return [word for option in options for word in ("-o", option)]
 
-    def command(
-        self,
-        source: str,
-        point: str,
-        cache: str,
-        environment: Mapping[str, str],
-        following: bool,
-        directory: str | None,
-    ) -> list[str]:
-        words = self.words(cache, environment["AWS_ENDPOINT_URL"], following)
-        return ["s3fs", f"{PEER_BUCKET}:/{source}", point, "-f", *words]
+    def command(self, wish: Wish, point: str, cache: str, environment: Mapping[str, str]) -> list[str]:
+        words = self.words(cache, environment["AWS_ENDPOINT_URL"], wish.following)
+        return ["s3fs", f"{PEER_BUCKET}:/{wish.source}", point, "-f", *words]
 
     def commands(self) -> str:
         return " ".join(["s3fs", "BUCKET:/SOURCE", "POINT", "-f", *self.words("CACHE", "URL", False)])
