@@ -9,16 +9,19 @@ container: a second device, started empty, must see the same bytes.
 
 import argparse
 import contextlib
+import errno
 import hashlib
 import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 COMMAND_SECONDS = 60
@@ -108,34 +111,80 @@ class Program(threading.Thread):
         super().__init__(daemon=True)
         self.device, self.operations = device, 0
         self.failure: BaseException | None = None
+        self.stopping = threading.Event()
 
     def step(self) -> None:
         raise NotImplementedError
 
     def run(self) -> None:
         try:
-            while True:
+            while not self.stopping.is_set():
                 self.operations += 1
                 self.step()
-        except (OSError, shutil.Error) as error:
-            time.sleep(0.1)
+        except (OSError, shutil.Error, sqlite3.Error) as error:
+            time.sleep(0.2)
             if not self.device.killed.is_set():
                 self.failure = error
         except BaseException as error:
             self.failure = error
 
 
-class Worker(Program):
-    """A program with a directory and a model of its own."""
+class Resident(Program):
+    """A program with a directory of its own. `sizes`: those of the files that it makes, besides random ones."""
+
+    sizes: tuple[int, ...] = (0, 1, 500, 5000, 70_000, 300_000)
+    largest = LARGEST_BYTES
 
     def __init__(self, device: Device, name: str, seed: Any) -> None:
         super().__init__(device)
         self.folder, self.name_, self.random = os.path.join(device.point, name), name, random.Random(seed)
+        self.serial = 0
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def new_content(self) -> bytes:
+        self.serial += 1
+        size = self.random.choice([*self.sizes, self.random.randrange(self.largest)])
+        return content(size, f"{self.name_}-{self.serial}")
+
+    def sync_folder(self) -> None:
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def put(self, path: str, data: bytes, flags: int, synced: bool = True) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view[:65536]) :]
+            if synced:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def evict_name(self, name: str | None) -> None:
+        if name is None:
+            return
+        try:
+            os.setxattr(self.path(name), "user.dewpoint.evict", b"1")
+        except OSError as error:
+            if error.errno != errno.EBUSY:  # not uploaded yet
+                raise
+
+
+class Worker(Resident):
+    """One with a model of its directory."""
+
+    def __init__(self, device: Device, name: str, seed: Any) -> None:
+        super().__init__(device, name, seed)
         # For each name the contents it may have: digests, or None if it may be missing.
         self.model: dict[str, set[str | None]] = {}
         # Digests that one of two names must have, after a rename that was in progress.
         self.either: list[tuple[str | None, str, str]] = []
-        self.serial = 0
 
     def again(self) -> "Worker":
         """A thread for the next round, with the same model."""
@@ -149,9 +198,6 @@ class Worker(Program):
             [5, 5, 3, 1, 5, 6, 2],
         )[0]()
 
-    def path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
-
     def known(self) -> str | None:
         names = [name for name, may in self.model.items() if may != {None}]
         return self.random.choice(names) if names else None
@@ -159,30 +205,8 @@ class Worker(Program):
     def pick(self) -> str:
         return f"file-{self.random.randrange(FILES_PER_WORKER):02}"
 
-    def new_content(self) -> bytes:
-        self.serial += 1
-        size = self.random.choice([0, 1, 500, 5000, 70_000, 300_000, self.random.randrange(LARGEST_BYTES)])
-        return content(size, f"{self.name_}-{self.serial}")
-
     def settle(self, name: str, *digests: str | None) -> None:
         self.model[name] = set(digests)
-
-    def sync_folder(self) -> None:
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def put(self, path: str, data: bytes, flags: int) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view[:131072]) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
     def save(self) -> None:
         """Saves as editors do: a temporary file, fsync, rename over the old file."""
@@ -227,13 +251,7 @@ class Worker(Program):
         self.settle(name, None)
 
     def evict(self) -> None:
-        if (name := self.known()) is None:
-            return
-        try:
-            os.setxattr(self.path(name), "user.dewpoint.evict", b"1")
-        except OSError as error:
-            if error.errno != 16:  # EBUSY: not uploaded yet
-                raise
+        self.evict_name(self.known())
 
     def download(self) -> None:
         if (name := self.known()) is not None:
@@ -385,6 +403,18 @@ def run(options: argparse.Namespace, work: str) -> None:
         second.abandon()
 
 
+def attempt(options: argparse.Namespace, work: str, run: Callable[[argparse.Namespace, str], None], kept: str) -> None:
+    """Runs a test in a directory, which stays when it fails."""
+    os.makedirs(work, exist_ok=True)
+    try:
+        run(options, work)
+    except AssertionError as error:
+        print(f"FAILED: {error}\n{kept} are kept in {work}", file=sys.stderr)
+        sys.exit(1)
+    if not options.work:
+        shutil.rmtree(work, ignore_errors=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
@@ -394,15 +424,8 @@ def main() -> None:
     parser.add_argument("--url", help="where the container is made; default: a directory below the one to work in")
     options = parser.parse_args()
     work = options.work or tempfile.mkdtemp(prefix="dewpoint-crashes-")
-    os.makedirs(work, exist_ok=True)
     print(f"seed {options.seed}, {options.rounds} rounds, in {work}", flush=True)
-    try:
-        run(options, work)
-    except AssertionError as error:
-        print(f"FAILED: {error}\nThe state, the container and the logs are kept in {work}", file=sys.stderr)
-        sys.exit(1)
-    if not options.work:
-        shutil.rmtree(work)
+    attempt(options, work, run, "The state, the container and the logs")
 
 
 if __name__ == "__main__":

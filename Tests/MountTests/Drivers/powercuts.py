@@ -28,7 +28,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from crashes import Device, content, digest, read_tree
+import crashes
+from crashes import Device, Resident, content, digest, read_tree
 
 DISK_BYTES = 1 << 30
 # After this many rounds, everything is created anew, with another choice of what is on the disk.
@@ -136,40 +137,27 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
         time.sleep(0.02)
 
 
-class Worker(threading.Thread):
+class Worker(Resident):
     """A program with a directory of its own, and a model of what each name in it may be: a digest, `None` if it may be
     missing, `link TARGET`, `directory`, or ANYTHING that exists."""
 
+    sizes = (1, 500, 5000)
+    largest = LARGEST_BYTES
+
     def __init__(self, device: Device, name: str, seed: Any, before: Any = None) -> None:
-        super().__init__(daemon=True)
-        self.device, self.name_, self.random = device, name, random.Random(seed)
-        self.folder = os.path.join(device.point, name)
+        super().__init__(device, name, seed)
         self.model: dict[str, set[str | None]] = before.model if before else {}
         # What each name is now, as programs see it.
         self.now: dict[str, str | None] = before.now if before else {}
         self.rows: int = before.rows if before else 0
         self.rows_begun: int = before.rows_begun if before else 0
-        self.serial: int = before.serial if before else 0
+        self.serial = before.serial if before else 0
         # The blocks of the ring as they were acknowledged, and the one that was being written, if any.
         self.ring: list[str] = before.ring if before else []
         self.ring_begun: int | None = None
-        self.operations, self.stopping = 0, threading.Event()
-        self.failure: BaseException | None = None
 
     def again(self) -> "Worker":
         return Worker(self.device, self.name_, self.random.random(), self)
-
-    def run(self) -> None:
-        try:
-            while not self.stopping.is_set():
-                self.operations += 1
-                self.step()
-        except (OSError, sqlite3.Error) as error:
-            time.sleep(0.2)
-            if not self.device.killed.is_set():
-                self.failure = error
-        except BaseException as error:
-            self.failure = error
 
     def step(self) -> None:
         self.random.choices(
@@ -200,9 +188,6 @@ class Worker(threading.Thread):
 
     # The model
 
-    def path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
-
     def may(self, name: str, *states: str | None) -> None:
         """Allows more states of a name; the last one is its state after the operation."""
         self.model[name] = self.model.get(name, {None}) | set(states)
@@ -223,31 +208,11 @@ class Worker(threading.Thread):
 
     # Operations
 
-    def new_content(self) -> bytes:
-        self.serial += 1
-        size = self.random.choice([1, 500, 5000, self.random.randrange(LARGEST_BYTES)])
-        return content(size, f"{self.name_}-{self.serial}")
-
     def sync_folder(self) -> None:
         """Syncs the directory, after which all its names must have the state that they have now."""
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        super().sync_folder()
         for name, state in self.now.items():
             self.model[name] = {state}
-
-    def put(self, path: str, data: bytes, flags: int, synced: bool = True) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view[:65536]) :]
-            if synced:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
     def save(self) -> None:
         name, data = self.pick(), self.new_content()
@@ -398,14 +363,7 @@ class Worker(threading.Thread):
             os.close(descriptor)
 
     def evict(self) -> None:
-        name = "ring" if self.ring and self.random.random() < 0.3 else self.known()
-        if name is None:
-            return
-        try:
-            os.setxattr(self.path(name), "user.dewpoint.evict", b"1")
-        except OSError as error:
-            if error.errno != 16:  # EBUSY: not uploaded yet
-                raise
+        self.evict_name("ring" if self.ring and self.random.random() < 0.3 else self.known())
 
     # Checks after a cut
 
@@ -686,15 +644,8 @@ def main() -> None:
     # On SIGUSR2, the program prints the stacks of all threads.
     faulthandler.register(signal.SIGUSR2, all_threads=True)
     work = options.work or tempfile.mkdtemp(prefix="dewpoint-powercuts-")
-    os.makedirs(work, exist_ok=True)
     print(f"seed {options.seed}, {options.rounds} rounds on {options.file_system}, in {work}", flush=True)
-    try:
-        run(options, work)
-    except AssertionError as error:
-        print(f"FAILED: {error}\nThe image, the container and the logs are kept in {work}", file=sys.stderr)
-        sys.exit(1)
-    if not options.work:
-        shutil.rmtree(work, ignore_errors=True)
+    crashes.attempt(options, work, run, "The image, the container and the logs")
 
 
 if __name__ == "__main__":
