@@ -3,17 +3,14 @@
 import json
 import os
 import subprocess
-import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from session import request
+from waiting import eventually
 
 NAME_PATIENCE = 2.0
 # How many seconds an operation that does not wait may take on a busy machine. One that waits would wait forever.
 BUSY_LIMIT_SECONDS = 10
-
-T = TypeVar("T")
 
 
 class Case:
@@ -50,12 +47,7 @@ class Case:
         outcome = self.run(self.dewpoint, "sync", point or self.point, "--wait", limit=60)
         assert outcome.returncode == 0, outcome.stderr
 
-    def eventually(self, condition: Callable[[], T], limit: float = 10) -> T:
-        end = time.monotonic() + limit
-        while not (value := condition()):
-            assert time.monotonic() < end, "the condition did not become true in time"
-            time.sleep(0.01)
-        return value
+    eventually = staticmethod(eventually)
 
     def listed_claims(self, name: str) -> Any:
         """The claims as getfattr prints them; None if the value grew between its two calls of getxattr(2) (ERANGE)."""

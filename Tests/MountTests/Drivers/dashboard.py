@@ -17,11 +17,11 @@ import tempfile
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable
 from typing import Any, Self
 
 from browser import Page
 from session import Session, request
+from waiting import eventually
 
 # What the issue of an event's way to the page asks for, and how long a busy machine may take in a test.
 LIMIT = 30
@@ -91,11 +91,7 @@ class Case:
     def status(self, name: str, point: str | None = None) -> Any:
         return request(point or self.point, "GET", "/v1/items/status?path=" + urllib.parse.quote(name))
 
-    def eventually(self, condition: Callable[[], object], why: Any, limit: float = LIMIT) -> None:
-        end = time.monotonic() + limit
-        while not condition():
-            assert time.monotonic() < end, why() if callable(why) else why
-            time.sleep(0.02)
+    eventually = staticmethod(eventually)
 
     def row(self, name: str) -> str:
         return f"[...document.querySelectorAll('.row')].find(e => e.querySelector('.name').textContent === {json.dumps(name)})"

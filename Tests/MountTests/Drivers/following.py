@@ -13,10 +13,10 @@ import sys
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable
 from typing import Any
 
-from session import Holder, Session, request, socket_path
+from session import Holder, Session, received, request, socket_path
+from waiting import eventually
 
 
 class Follower:
@@ -89,11 +89,7 @@ class Case:
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
 
-    def eventually(self, condition: Callable[[], object], why: Any, limit: float = 20) -> None:
-        end = time.monotonic() + limit
-        while not condition():
-            assert time.monotonic() < end, why() if callable(why) else why
-            time.sleep(0.02)
+    eventually = staticmethod(eventually)
 
     def tree(self, top: str = "") -> set[str]:
         """The paths at and below one, as the mount has them."""
@@ -278,17 +274,8 @@ class Case:
             file.write(data)
 
     def content(self, path: str, version: Any) -> bytes:
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(20)
-        connection.connect(socket_path(self.point))
         query = urllib.parse.urlencode({"path": path, "id": version}, quote_via=urllib.parse.quote)
-        target = "/v1/items/versions/content?" + query
-        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: dewpoint\r\nConnection: close\r\n\r\n".encode())
-        answer = b""
-        while piece := connection.recv(1 << 16):
-            answer += piece
-        connection.close()
-        return answer.split(b"\r\n\r\n", 1)[1]
+        return received(self.point, "GET", "/v1/items/versions/content?" + query)
 
 
 def main() -> None:

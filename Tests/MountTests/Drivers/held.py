@@ -8,17 +8,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+
+from waiting import eventually
 
 SIZE = 300_000
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def get(path: str) -> bytes:
@@ -60,8 +54,8 @@ os.rename(f"{a}/new", f"{a}/replaced")
 os.unlink(f"{a}/removed")
 os.unlink(f"{a}/placeholder")
 sync(a, b)
-until(lambda: get(f"{b}/replaced") == b"new", "the new version does not arrive")
-until(lambda: sorted(os.listdir(b)) == ["replaced"], f"{os.listdir(b)}")
+eventually(lambda: get(f"{b}/replaced") == b"new", "the new version does not arrive")
+eventually(lambda: sorted(os.listdir(b)) == ["replaced"], f"{os.listdir(b)}")
 time.sleep(2)
 for _ in range(2):
     for name, path in zip(names, paths):
@@ -73,8 +67,8 @@ if os.geteuid() == 0:
     assert LIBC.umount2(point.encode(), 0) == 0
 state = os.path.join(os.path.dirname(b), f"state-{os.path.basename(b)}", "staging", "removed")
 # What was downloaded for a read gets there shortly after the read has its bytes.
-until(lambda: len(os.listdir(state)) >= 3, f"{os.listdir(state)} is all that is kept")
+eventually(lambda: len(os.listdir(state)) >= 3, f"{os.listdir(state)} is all that is kept")
 for descriptor in held.values():
     os.close(descriptor)
 # Deleted when the kernel forgets them, for which nobody has to wait.
-until(lambda: not os.listdir(state), f"{os.listdir(state)} are left")
+eventually(lambda: not os.listdir(state), f"{os.listdir(state)} are left")

@@ -25,11 +25,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import crashes
 from crashes import Device, Resident, content, digest, read_tree
+from waiting import eventually
 
 DISK_BYTES = 1 << 30
 # After this many rounds, everything is created anew, with another choice of what is on the disk.
@@ -84,7 +84,7 @@ class Disk:
             text=True,
         )
         path = os.path.join(self.point, "disk")
-        wait_until(lambda: os.path.exists(path) or process.poll() is not None, "the disk appears")
+        eventually(lambda: os.path.exists(path) or process.poll() is not None, "the disk does not appear", STOP_SECONDS)
         self.loop = call("losetup", "--find", "--show", path).strip()
         call("mount", self.loop, self.root)
 
@@ -101,8 +101,10 @@ class Disk:
         if self.loop is not None:
             attempt("losetup", "--detach", self.loop)
             # Another process may get the device at once.
-            wait_until(
-                lambda: self.point not in call("losetup", "--list", "--output", "BACK-FILE"), f"{self.loop} is let go"
+            eventually(
+                lambda: self.point not in call("losetup", "--list", "--output", "BACK-FILE"),
+                f"{self.loop} is not let go",
+                STOP_SECONDS,
             )
         attempt("umount", self.point) or attempt("umount", "--lazy", self.point)
         try:
@@ -127,14 +129,6 @@ def call(*command: str, check: bool = True, limit: float = 120) -> str:
 
 def attempt(*command: str) -> bool:
     return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60).returncode == 0
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + STOP_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {STOP_SECONDS} s in vain: {what}")
-        time.sleep(0.02)
 
 
 class Worker(Resident):

@@ -40,6 +40,11 @@ class Gone(Exception):
 
 def request(point: str, method: str, target: str, body: Any = None, limit: float = 10) -> Any:
     """Sends one request and returns its response as JSON."""
+    return json.loads(received(point, method, target, body, limit))
+
+
+def received(point: str, method: str, target: str, body: Any = None, limit: float = 20) -> bytes:
+    """Sends one request and returns the bytes of its response."""
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(limit)
     connection.connect(socket_path(point))
@@ -50,7 +55,7 @@ def request(point: str, method: str, target: str, body: Any = None, limit: float
     while piece := connection.recv(1 << 16):
         answer += piece
     connection.close()
-    return json.loads(answer.split(b"\r\n\r\n", 1)[1])
+    return answer.split(b"\r\n\r\n", 1)[1]
 
 
 class Session:
