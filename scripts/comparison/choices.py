@@ -28,30 +28,14 @@ def flock(gen: "Generator", who: str) -> None:
     gen.add(who, "flock", gen.slot(who), gen.random.choice(LOCKS))
 
 
-def lock(gen: "Generator", who: str) -> None:
-    name = gen.random.choice(["lock", "lock", "getlock"])
-    kinds = LOCKS[:2] if name == "getlock" else LOCKS
-    gen.add(
-        who,
-        name,
-        gen.slot(who),
-        gen.random.choice(kinds),
-        gen.random.choice([0, 10, 100]),
-        gen.random.choice([0, 10, 1000]),
-    )
+def lock(gen: "Generator", who: str, name: str = "lock") -> None:
+    chosen = gen.random.choice([name, name, f"get{name}"])
+    slot, kind = gen.slot(who), gen.random.choice(LOCKS if chosen == name else LOCKS[:2])
+    gen.add(who, chosen, slot, kind, gen.random.choice([0, 10, 100]), gen.random.choice([0, 10, 1000]))
 
 
 def ofdlock(gen: "Generator", who: str) -> None:
-    name = gen.random.choice(["ofdlock", "ofdlock", "getofdlock"])
-    kinds = LOCKS[:2] if name == "getofdlock" else LOCKS
-    gen.add(
-        who,
-        name,
-        gen.slot(who),
-        gen.random.choice(kinds),
-        gen.random.choice([0, 10, 100]),
-        gen.random.choice([0, 10, 1000]),
-    )
+    lock(gen, who, "ofdlock")
 
 
 # Looking, and what the controller does
