@@ -17,19 +17,13 @@ START_SECONDS = 60
 ANSWER_SECONDS = 60
 SETTLED_MILLISECONDS = 100
 KEYS = {
-    "Tab": 9,
-    "Enter": 13,
-    "Escape": 27,
-    " ": 32,
-    "PageUp": 33,
-    "PageDown": 34,
-    "End": 35,
-    "Home": 36,
-    "ArrowLeft": 37,
-    "ArrowUp": 38,
-    "ArrowRight": 39,
-    "ArrowDown": 40,
-}
+    "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37,
+    "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+}  # fmt: skip
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --no-first-run --disable-extensions --disable-background-networking "
+    "--disable-component-update --disable-dev-shm-usage --remote-debugging-port=0 --remote-allow-origins=* --lang=en-GB"
+).split()
 
 
 class Page:
@@ -40,22 +34,7 @@ class Page:
         self.log = open(os.path.join(self.directory, "log"), "wb")
         environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
         self.process = subprocess.Popen(
-            [
-                CHROMIUM or "chromium",
-                "--headless=new",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--no-first-run",
-                "--disable-extensions",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-dev-shm-usage",
-                "--remote-debugging-port=0",
-                "--remote-allow-origins=*",
-                "--lang=en-GB",
-                f"--user-data-dir={self.directory}/profile",
-                "about:blank",
-            ],
+            [CHROMIUM or "chromium", *FLAGS, f"--user-data-dir={self.directory}/profile", "about:blank"],
             stdout=self.log,
             stderr=self.log,
             env=dict(environment, TZ="UTC"),

@@ -31,6 +31,7 @@ class Commands(Case):
     def coordinate_says_how_it_ended(self) -> None:
         self.tree()
         holder = Holder(self.point, ("d/f", "plain"))
+        moving = ["--moving", self.path("d/g"), "--replacing", self.path("d/h")]
         rows = [
             (["--timeout", "0.3", self.path("d/f"), "--", "true"], 124),
             (["--reading", self.path("d/g"), "--", "true"], 0),
@@ -38,19 +39,7 @@ class Commands(Case):
             ([self.path("d/g"), "--", "/no/such/command"], 127),
             ([self.path("d/g"), "--", self.path("d")], 126),
             ([self.path("d/g"), "--", "sh", "-c", "kill -9 $$"], 137),
-            (
-                [
-                    "--moving",
-                    self.path("d/g"),
-                    "--replacing",
-                    self.path("d/h"),
-                    "--",
-                    "mv",
-                    self.path("d/g"),
-                    self.path("d/h"),
-                ],
-                0,
-            ),
+            ([*moving, "--", "mv", self.path("d/g"), self.path("d/h")], 0),
         ]
         for arguments, status in rows:
             outcome = self.run(self.dewpoint, "coordinate", *arguments)
@@ -65,16 +54,8 @@ class Commands(Case):
         assert self.run(self.dewpoint, "evict", self.path("d/f")).returncode == 0
         refused = self.run(self.dewpoint, "coordinate", "--reading", self.path("d/f"), "--", "cat", self.path("d/f"))
         assert refused.returncode == 125 and "--wait-for-download" in refused.stderr, refused
-        read = self.run(
-            self.dewpoint,
-            "coordinate",
-            "--wait-for-download",
-            "--reading",
-            self.path("d/f"),
-            "--",
-            "cat",
-            self.path("d/f"),
-        )
+        reading = ["coordinate", "--wait-for-download", "--reading", self.path("d/f")]
+        read = self.run(self.dewpoint, *reading, "--", "cat", self.path("d/f"))
         assert read.stdout == "old\n", read
         self.nobody_is_left()
 

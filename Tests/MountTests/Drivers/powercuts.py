@@ -155,30 +155,15 @@ class Worker(Resident):
 
     def step(self) -> None:
         self.random.choices(
-            [
-                self.save,
-                self.write,
-                self.create_empty,
-                self.remove,
-                self.make_and_remove,
-                self.rename,
-                self.commit,
-                self.evict,
-            ],
+            [self.save, self.write, self.create_empty, self.remove, self.make_and_remove, self.rename, self.commit,
+             self.evict],
             [4, 4, 2, 4, 1, 2, 4, 2],
-        )[0]()
+        )[0]()  # fmt: skip
         self.random.choices(
-            [
-                self.save_unsynced,
-                self.create_unsynced,
-                self.remove_unsynced,
-                self.make_directory,
-                self.remove_directory,
-                self.make_link,
-                self.overwrite,
-            ],
+            [self.save_unsynced, self.create_unsynced, self.remove_unsynced, self.make_directory, self.remove_directory,
+             self.make_link, self.overwrite],
             [1, 2, 1, 2, 2, 2, 2],
-        )[0]()
+        )[0]()  # fmt: skip
 
     # The model
 
