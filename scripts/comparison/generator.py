@@ -9,7 +9,6 @@ from . import choices, file_choices, further_choices, scene, words
 from .program import CONTROLLER, ELSEWHERE, PROCESSES, Step
 
 SHORTEST, LONGEST = 12, 45
-MOST_SLOTS, MOST_MAPS = 3, 2
 # One program in so many has a step that takes long: an upload, a crash, another device.
 TICK_EVERY, SYNC_EVERY, CRASH_EVERY, ELSEWHERE_EVERY, EVICT_EVERY = 3, 20, 50, 25, 8
 

@@ -15,7 +15,6 @@ KINDS = {
 }  # fmt: skip
 # What Dewpoint answers by name only, and never lists.
 OURS = "user.dewpoint."
-CHUNK = 1 << 20
 
 
 def runs(data: bytes) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from .syscalls import LIBC, checked
 
 SETUP, ENTER, REGISTER = 425, 426, 427
-NOP, READV, WRITEV, FSYNC, READ_FIXED, WRITE_FIXED, READ, WRITE = 0, 1, 2, 3, 4, 5, 22, 23
+NOP, READV, WRITEV, READ_FIXED, WRITE_FIXED, READ, WRITE = 0, 1, 2, 4, 5, 22, 23
 # Flags of an operation: the file is a number among the registered ones; the next one waits for this; never done at
 # once.
 FIXED_FILE, LINK, WORKER = 1, 4, 16
@@ -50,7 +50,7 @@ class Ring:
         self.file = checked(LIBC.syscall(SETUP, ENTRIES, given))
         fields = PARAMETERS.unpack(given.raw)
         entries, completions = fields[:2]
-        self.head_at, self.tail_at, mask_at, _, _, _, self.array_at = fields[10:17]
+        _, self.tail_at, mask_at, _, _, _, self.array_at = fields[10:17]
         self.done_head_at, self.done_tail_at, done_mask_at, _, _, self.done_at = fields[20:26]
         size = max(self.array_at + entries * NUMBER.size, self.done_at + completions * COMPLETION.size)
         self.shared = mmap.mmap(self.file, size, offset=0)

@@ -154,10 +154,3 @@ class Page:
     def screenshot(self, path: str) -> None:
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
-
-    def heap(self) -> tuple[int, int]:
-        """The bytes of JavaScript's objects that are in use, and how many elements there are."""
-        for _ in range(2):
-            self.call("HeapProfiler.collectGarbage")
-        metrics = {one["name"]: one["value"] for one in self.call("Performance.getMetrics")["metrics"]}
-        return metrics["JSHeapUsedSize"], metrics["Nodes"]
