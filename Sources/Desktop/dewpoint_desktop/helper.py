@@ -15,7 +15,7 @@ A file manager whose extension is not written in Python asks here what its menu 
 is chosen is sent back as it came, with the paths:
 
     → {"menu": 7, "paths": ["/mnt/notes/a.txt"]}
-    ← {"menu": 7, "actions": [{"label": "_Download Now", "tip": "…", "order": {"act": "/v1/items/…", "values": {…}}}]}
+    ← {"menu": 7, "actions": [{"label": "_Keep on…", "tip": "…", "order": {"act": "/v1/items/pin", "values": {…}}}]}
     → {"start": "versions", "paths": ["/mnt/notes/a.txt"]}
 """
 

@@ -98,7 +98,9 @@ CASES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "deep": deep,
     "deep, deleted": list,
     "fragmented": lambda: fragmented(FRAGMENTS << 20),
-    "many fragmented": lambda: [record for _ in range(4) for record in fragmented(FRAGMENTS << 20, is_one_of_many=True)],
+    "many fragmented": lambda: [
+        record for _ in range(4) for record in fragmented(FRAGMENTS << 20, is_one_of_many=True)
+    ],
     "fragmented beyond its size": lambda: fragmented(10 << 20),
     "negative size": lambda: [record(size=-1)],
     "sizes that do not add up": lambda: [record(size=1000, content=stored(0, 10))],
