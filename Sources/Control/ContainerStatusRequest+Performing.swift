@@ -27,7 +27,7 @@ extension ContainerStatusRequest: PerformedQuestion {
             heldDeletionCount: daemon.syncEngine.uploader.heldDeletionCount,
             problem: fileSystem.problem, processID: ProcessInfo.processInfo.processIdentifier,
             cache: try fileSystem.cacheStatus(),
-            storms: fileSystem.storms)
+            storms: fileSystem.throttle.reports)
         status.totals = totals
         status.quota = QuotaStatus(total: daemon.replica.quota?.byteCount, used: try daemon.replica.usedByteCount())
         status.unsynced = try daemon.replica.unsyncedItems()

@@ -13,8 +13,23 @@ extension ListRequest: PerformedQuestion {
     /// 10,000 items are some megabytes of JSON.
     package static var work: ControlWork { .long }
 
+    /// The status of the items of a directory, without what is in its directories.
+    ///
+    /// - Throws: ``FileError`` with `notFound`, `notDirectory`, or `invalid` for the limit.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> DirectoryPage {
-        try daemon.fileSystem.list(item, after: after, limit: limit ?? DirectoryPage.itemLimit)
+        let limit = limit ?? DirectoryPage.itemLimit
+        guard (1...DirectoryPage.itemLimit).contains(limit) else {
+            throw FileError(.invalid, "the limit must be 1 to \(DirectoryPage.itemLimit) items")
+        }
+        // One more shows whether this is the end.
+        guard let facts = try daemon.replica.facts(inDirectoryAt: item, after: after, limit: limit + 1) else {
+            throw FileSystem.noSuchItem
+        }
+        var items: [ItemStatus] = []
+        items.reserveCapacity(facts.count)
+        for facts in facts.prefix(limit) { items.append(try daemon.fileSystem.status(of: facts)) }
+        return DirectoryPage(
+            items: items, next: facts.count > limit ? facts[limit - 1].entry?.name.string : nil)
     }
 }
 
@@ -40,12 +55,19 @@ extension DownloadProgressRequest: PerformedQuestion {
 
 extension DownloadRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) async throws(FileError) {
-        try await daemon.fileSystem.download(item, wait: wait)
+        let number = try daemon.fileSystem.resolve(item)
+        if wait {
+            try await daemon.fileSystem.download(number, because: .command)
+        } else {
+            try daemon.fileSystem.request(number, because: .command)
+        }
     }
 }
 
 extension CancelDownloadRequest: DoneOrder {
-    package func perform(in daemon: ControlledDaemon) throws(FileError) { try daemon.fileSystem.cancelDownload(item) }
+    package func perform(in daemon: ControlledDaemon) throws(FileError) {
+        try daemon.fileSystem.cancelDownload(try daemon.fileSystem.resolve(item))
+    }
 }
 
 extension EvictRequest: PerformedOrder {
@@ -108,7 +130,7 @@ extension EvictRequest: PerformedOrder {
 
 extension PinRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        try daemon.fileSystem.setPinned(item, pinned)
+        try daemon.fileSystem.setPinned(try daemon.fileSystem.resolve(item), pinned)
     }
 }
 

@@ -6,7 +6,7 @@ import Sync
 
 extension PauseRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        try daemon.fileSystem.setPaused(item, paused)
+        try daemon.fileSystem.setPaused(try daemon.fileSystem.resolve(item), paused)
     }
 }
 
@@ -51,6 +51,6 @@ extension SyncRequest: DoneOrder {
 
 extension StormAnswerRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        try daemon.fileSystem.answerStorm(of: process, isAllowed: allowed)
+        try daemon.fileSystem.throttle.answer(process, isAllowed: allowed)
     }
 }

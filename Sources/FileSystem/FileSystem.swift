@@ -136,8 +136,7 @@ package final class FileSystem: Sendable {
     package var instruments: Instruments { syncEngine.context.instruments }
 
     package var downloads: Downloads { reading.downloads }
-    /// What the throttle holds or refuses.
-    package var storms: [StormReport] { reading.throttle.reports }
+    package var throttle: DownloadThrottle { reading.throttle }
 
     package func cacheStatus() throws(FileError) -> CacheStatus { try cache.evictor.status() }
 

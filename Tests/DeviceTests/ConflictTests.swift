@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Glibc
@@ -39,7 +41,7 @@ import Testing
                 == pair.b.fileSystem.versions("f.txt").map(\.id).prefix(2))
         // The losing version is available on both devices, and resolving the conflict on one resolves it on both.
         let id = try #require(try pair.a.fileSystem.versions("f.txt").first(where: \.conflict)?.id)
-        try await pair.a.fileSystem.resolve("f.txt", keep: .version(id))
+        try await ResolveRequest(path: "f.txt", keep: id).perform(in: pair.a.control)
         #expect(try pair.a.fileSystem.versions("f.txt").first?.computer == loser)
         try await converge(pair.a, pair.b)
         for device in [pair.a, pair.b] { #expect(try device.fileSystem.versions("f.txt").first?.computer == loser) }

@@ -103,10 +103,10 @@ import Testing
         try await a.fileSystem.sync(wait: true)
         // A new file in the fifth keeps that one and those above it; its parents come first in the list of deletions.
         let path = records.prefix(5).map(\.name.string).joined(separator: "/")
-        try a.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await a.write("mine", to: "\(path)/mine")
         try await append([], records.map { Commit.Tombstone(id: $0.id, base: 1) }, as: 2)
-        try a.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: a.control)
         try await a.fileSystem.sync(wait: true)
         #expect(try await a.read("\(path)/mine") == "mine")
         #expect(try a.fileSystem.replica.facts(at: "\(path)/\(records[5].name.string)") == nil)

@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Model
@@ -21,12 +23,14 @@ import Testing
 
     @Test func `a directory is listed in the order of its names, without what is below`() async throws {
         let device = try await device()
-        let page = try device.fileSystem.list("d", after: nil, limit: DirectoryPage.itemLimit)
+        let page = try ListRequest(path: "d", after: nil, limit: DirectoryPage.itemLimit).perform(in: device.control)
         #expect(page.items.map { Array($0.path.utf8) } == Self.order.map { Array("d/\($0)".utf8) })
         #expect(page.next == nil)
         #expect(page.items == (try page.items.map { try device.fileSystem.itemStatus($0.path) }))
-        #expect(try device.fileSystem.list("", after: nil, limit: 10).items.map(\.path) == ["d"])
-        #expect(try device.fileSystem.list("d/inner", after: "deep", limit: 10) == DirectoryPage(items: [], next: nil))
+        #expect(try ListRequest(path: "", after: nil, limit: 10).perform(in: device.control).items.map(\.path) == ["d"])
+        #expect(
+            try ListRequest(path: "d/inner", after: "deep", limit: 10).perform(in: device.control)
+                == DirectoryPage(items: [], next: nil))
         try await device.close()
     }
 
@@ -37,7 +41,7 @@ import Testing
         var after: String?
         var pageCount = 0
         repeat {
-            let page = try device.fileSystem.list("d", after: after, limit: limit)
+            let page = try ListRequest(path: "d", after: after, limit: limit).perform(in: device.control)
             names += page.items.map { String($0.path.dropFirst(2)) }
             #expect(page.items.count == limit || page.next == nil)
             after = page.next
@@ -51,17 +55,19 @@ import Testing
     @Test func `a listing goes on after a name that is gone or was never there`() async throws {
         let device = try await device()
         try device.remove("d/b")
-        let page = try device.fileSystem.list("d", after: "b", limit: 2)
+        let page = try ListRequest(path: "d", after: "b", limit: 2).perform(in: device.control)
         #expect(page.items.map(\.path) == ["d/e\u{301}", "d/inner"])
         #expect(page.next == "inner")
-        #expect(try device.fileSystem.list("d", after: "no/name\u{0}", limit: 1).items.map(\.path) == ["d/z z"])
+        #expect(
+            try ListRequest(path: "d", after: "no/name\u{0}", limit: 1).perform(in: device.control).items.map(\.path)
+                == ["d/z z"])
         try await device.close()
     }
 
     @Test func `wrong paths and limits are refused`() async throws {
         let device = try await device()
         func list(_ path: String, _ limit: Int = 1) throws(FileError) {
-            _ = try device.fileSystem.list(path, after: nil, limit: limit)
+            _ = try ListRequest(path: path, after: nil, limit: limit).perform(in: device.control)
         }
         #expect(throws: FileError(.notFound, "no such item")) { try list("d/none") }
         #expect(throws: FileError(.notFound, "no such item")) { try list("d/a/below") }

@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Glibc
@@ -128,10 +130,10 @@ import Testing
         try await converge(device)
         let news = News()
         let listener = try device.fileSystem.follow("") { news.add($0) }
-        try device.fileSystem.setPinned("d", true)
-        try device.fileSystem.setPaused("d", true)
-        try device.fileSystem.setPinned("", false)
-        try device.fileSystem.setPaused("", false)
+        try PinRequest(path: "d", pinned: true).perform(in: device.control)
+        try PauseRequest(path: "d", paused: true).perform(in: device.control)
+        try PinRequest(path: "", pinned: false).perform(in: device.control)
+        try PauseRequest(path: "", paused: false).perform(in: device.control)
         #expect(try await holds { news.keys == [["pinned"], ["syncPaused"], ["pinned"], ["syncPaused"]] })
         device.fileSystem.unfollow(listener)
     }
@@ -176,12 +178,12 @@ import Testing
         try await converge(a, b)
         let follower = try ItemFollower(on: a)
         #expect(try await holds { follower.gatheredCount == 5 })
-        try b.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: b.control)
         try b.rename("d", to: "e")
         try b.remove("e/f")
         try b.rename("e/g", to: "g")
         try b.rename("e/h", to: "e/i")
-        try b.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: b.control)
         try await converge(b, a)
         #expect(try await agrees(follower, a))
         #expect(follower.paths == ["", "e", "e/i", "g"])
@@ -200,13 +202,13 @@ import Testing
         let all = try ItemFollower(on: device)
         let some = try ItemFollower(of: "d/e", on: device)
         #expect(try await holds { all.gatheredCount == 4 && some.gatheredCount == 2 })
-        try device.fileSystem.setPinned("d", true)
+        try PinRequest(path: "d", pinned: true).perform(in: device.control)
         #expect(try await holds { some["d/e/f"]?.pinned == true && all["d/e"]?.pinned == true })
-        try device.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: device.control)
         #expect(try await holds { some["d/e/f"]?.isSyncPaused == true && all[""]?.isSyncPaused == true })
         #expect(try await agrees(all, device))
         #expect(try await agrees(some, device, "d/e"))
-        try device.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: device.control)
         #expect(try await agrees(all, device))
         await all.stop()
         await some.stop()

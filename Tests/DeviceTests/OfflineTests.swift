@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Model
@@ -178,7 +180,7 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
         try await converge(a, b)
-        try a.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: a.control)
         #expect(try a.attribute("syncPaused", of: "") == "1" && a.containerStatus().isPaused)
         try await a.write("mine", to: "mine")
         try await b.write("theirs", to: "theirs")
@@ -190,7 +192,7 @@ import Testing
         try await a.close()
         let a2 = try await TestDevice.start(on: store, name: "A", state: a.state)
         #expect(try a2.attribute("syncPaused", of: "mine") == "1")
-        try a2.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: a2.control)
         try await converge(a2, b)
         #expect(try a2.names() == ["mine", "theirs"] && b.names() == ["mine", "theirs"])
         try await a2.close()
@@ -225,7 +227,7 @@ import Testing
         for name in ["d/f", "d/g"] { try await a.write("old", to: name) }
         try await converge(a, b)
         for name in ["d/f", "d/g"] { try await b.setAttribute("download", "wait", of: name) }
-        try b.fileSystem.setPaused("d", true)
+        try PauseRequest(path: "d", paused: true).perform(in: b.control)
         try await b.write("edited on B", to: "d/f")
         try await b.write("beside", to: "beside")
         try await a.write("edited on A", to: "d/g")
@@ -237,7 +239,7 @@ import Testing
         try await a.fileSystem.sync(wait: true)
         #expect(try a.names().contains("beside"))
         #expect(try await a.read("d/f") == "old")
-        try b.fileSystem.setPaused("d", false)
+        try PauseRequest(path: "d", paused: false).perform(in: b.control)
         try await converge(b, a)
         try await b.setAttribute("download", "wait", of: "d/g")
         #expect(try await b.read("d/g") == "edited on A")
@@ -303,10 +305,10 @@ import Testing
     @Test func `a new item excluded before its upload never reaches the store`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
-        try a.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await a.write("secret", to: "f")
         try await a.setAttribute("isExcludedFromSync", "1", of: "f")
-        try a.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: a.control)
         try await a.fileSystem.sync(wait: true)
         #expect(try await store.keys() == ["container.json"])
         try await a.close()

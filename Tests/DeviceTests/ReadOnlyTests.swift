@@ -50,11 +50,11 @@ import Testing
         try await a.write("new", to: "g")
         try await a.fileSystem.sync(wait: true)
         try await reader.fileSystem.sync(wait: true)
-        try await reader.fileSystem.download("g", wait: true)
+        try await DownloadRequest(path: "g", wait: true).perform(in: reader.control)
         #expect(try await reader.tree() == ["f": "two", "g": "new"])
         _ = try await EvictRequest(path: "g").perform(in: reader.control)
         #expect(try reader.fileSystem.itemStatus("g").downloadingStatus == .notDownloaded)
-        try reader.fileSystem.setPinned("g", true)
+        try PinRequest(path: "g", pinned: true).perform(in: reader.control)
         #expect(try await holds { try reader.fileSystem.itemStatus("g").downloadingStatus == .current })
         let status = try reader.containerStatus()
         #expect(status.readOnly == .init(.store, detail: Self.refusal))
@@ -72,12 +72,12 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("one", to: "f")
         try await a.fileSystem.sync(wait: true)
-        try a.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await a.write("mine", to: "g")
         try await a.close()
 
         let reader = try reader(state: a.state)
-        try reader.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: reader.control)
         let waits =
             "1 change waits here and cannot leave, since the store refuses writing; a mount that may write uploads them"
         var status = try reader.containerStatus()
@@ -129,16 +129,22 @@ import Testing
         let conflict = try #require(versions.first { $0.kind == .conflict }).id
         let deleted = try #require(try Array(TrashRequest().listing(in: reader.control)).first).item
         let engine = reader.fileSystem
-        await #expect(throws: Self.refused) { try await engine.resolve("f", keep: .current) }
+        await #expect(throws: Self.refused) {
+            try await ResolveRequest(path: "f", keep: "current").perform(in: reader.control)
+        }
         await #expect(throws: Self.refused) {
             _ = try await ShareRequest(path: "f", seconds: 60).perform(in: reader.control)
         }
         await #expect(throws: Self.refused) {
             try await RevokeShareRequest(id: UUID().uuidString).perform(in: reader.control)
         }
-        await #expect(throws: Self.refused) { try await engine.restoreVersion("f", id: conflict) }
-        #expect(throws: Self.refused) { try engine.discardVersion("f", id: conflict) }
-        await #expect(throws: Self.refused) { try await engine.markVersionResolved("f", id: conflict) }
+        await #expect(throws: Self.refused) {
+            try await RestoreVersionRequest(path: "f", id: conflict).perform(in: reader.control)
+        }
+        #expect(throws: Self.refused) { try DiscardVersionRequest(path: "f", id: conflict).perform(in: reader.control) }
+        await #expect(throws: Self.refused) {
+            try await MarkVersionResolvedRequest(path: "f", id: conflict).perform(in: reader.control)
+        }
         await #expect(throws: Self.refused) {
             _ = try await RestoreDeletedRequest(item: deleted).perform(in: reader.control).path
         }
@@ -173,14 +179,14 @@ import Testing
 
     @Test func `a mount with the option ro says so, and uploads what was changed before`() async throws {
         let a = try await TestDevice.start(on: store, name: "A")
-        try a.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await a.write("one", to: "f")
         try await a.close()
         var options = FileSystemOptions()
         options.isReadOnly = true
         let again = try await TestDevice.start(on: store, name: "A", state: a.state, options: options)
         #expect(try again.containerStatus().readOnly == .init(.option))
-        try again.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: again.control)
         try await again.fileSystem.sync(wait: true)
         #expect(try again.containerStatus().pendingUploadCount == 0)
         try await again.close()

@@ -45,7 +45,7 @@ import Testing
         await #expect(throws: refusal) {
             _ = try await ShareRequest(path: "", seconds: Self.day).perform(in: a.control)
         }
-        try a.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await a.write("text", to: "f")
         await #expect(
             throws: FileError(.busy, "this file is not uploaded yet; to wait for it, run: dewpoint sync --wait")

@@ -44,7 +44,7 @@ import Testing
         let a = try await TestDevice.start(on: MemoryStore(), name: "A")
         try a.makeDirectory("d")
         try await converge(a)
-        try a.fileSystem.setPaused("d", true)
+        try PauseRequest(path: "d", paused: true).perform(in: a.control)
         try await a.write("hello", to: "d/a")
         let waiting = try TransfersRequest().perform(in: a.control).waiting
         #expect(Set(waiting.map(\.path)) == ["d", "d/a"])
@@ -61,7 +61,7 @@ import Testing
         try await a.write(String(repeating: "0123456789abcdef", count: 1 << 18), to: "d/f")
         try await converge(a, b)
         network.set { operation, key in key.hasPrefix("packs/") ? .failBefore(.unavailable) : nil }
-        try await b.fileSystem.download("d/f", wait: false)
+        try await DownloadRequest(path: "d/f", wait: false).perform(in: b.control)
         #expect(try await holds { try !TransfersRequest().perform(in: b.control).active.isEmpty })
         let listing = try TransfersRequest().perform(in: b.control)
         #expect(listing.active.map(\.path) == ["d/f"] && listing.active.map(\.direction) == [.down])
@@ -71,7 +71,7 @@ import Testing
         #expect(totals.downloads.activeCount == 1 && totals.downloads.pendingByteCount == 4 << 20)
         #expect(totals.localByteCount == 0 && totals.byteCount == 4 << 20)
         network.comeBack()
-        try await b.fileSystem.download("d/f", wait: true)
+        try await DownloadRequest(path: "d/f", wait: true).perform(in: b.control)
         #expect(try await TotalsRequest(path: "d/f").perform(in: b.control).localFileCount == 1)
         try await a.close()
         try await b.close()

@@ -27,13 +27,13 @@ import Testing
         let log = TestLog()
         let a = try await TestDevice.start(on: store, name: "A", logger: log.logger)
         let b = try await TestDevice.start(on: store, name: "B")
-        try a.fileSystem.setPaused("", true)
+        try a.fileSystem.setPaused(.root, true)
         try await a.write("precious", to: "f")
         try await a.write("other", to: "g")
         let (place, away) = ("\(a.state)/files/f", "\(a.state)/away")
         #expect(Glibc.rename(place, away) == 0)
         if loss == .replaced { try Data("not it".utf8).write(to: URL(filePath: place)) }
-        try a.fileSystem.setPaused("", false)
+        try a.fileSystem.setPaused(.root, false)
         #expect(
             try await holds {
                 let reason = try a.fileSystem.itemStatus("f").uploadingError?.text

@@ -1,3 +1,5 @@
+import Control
+import ControlAPI
 import FileSystem
 import Foundation
 import Glibc
@@ -25,12 +27,12 @@ import Testing
         let b = try await TestDevice.start(on: store, name: "B")
         try await a.write("base", to: "f")
         try await converge(a, b)
-        try a.fileSystem.setPaused("", true)
+        try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await b.setAttribute("download", "wait", of: "f")
         try await b.write("edit on B", to: "f")
         try await converge(b)
         try await a.write("the edit on A", to: "f")
-        try a.fileSystem.setPaused("", false)
+        try PauseRequest(path: "", paused: false).perform(in: a.control)
         try await converge(a, b, a)
         try await a.setAttribute("download", "wait", of: "f")
         let current = try await a.read("f")
@@ -90,7 +92,7 @@ import Testing
 
     @Test func `a conflict version that is marked as resolved is an earlier version on every device`() async throws {
         let (a, b, current, loser, id) = try await conflict()
-        try await a.fileSystem.markVersionResolved("f", id: id)
+        try await MarkVersionResolvedRequest(path: "f", id: id).perform(in: a.control)
         #expect(try kinds(a, id) == [.earlier])
         try await converge(a, b)
         for device in [a, b] {
@@ -100,8 +102,8 @@ import Testing
             #expect(try await bytes("current", of: "f", on: device) == current)
         }
         // Again: nothing more to do.
-        try await b.fileSystem.markVersionResolved("f", id: id)
-        try await b.fileSystem.restoreVersion("f", id: id)
+        try await MarkVersionResolvedRequest(path: "f", id: id).perform(in: b.control)
+        try await RestoreVersionRequest(path: "f", id: id).perform(in: b.control)
         try await converge(b, a)
         try await a.setAttribute("download", "wait", of: "f")
         #expect(try await a.read("f") == loser)
@@ -129,7 +131,7 @@ import Testing
         try await converge(b)
         while try a.fileSystem.itemStatus("f").conflictCount == 0 { try await Task.sleep(for: .milliseconds(10)) }
         let id = try #require(try a.fileSystem.versions("f").first(where: \.conflict)?.id)
-        let marked = Task { try await a.fileSystem.markVersionResolved("f", id: id) }
+        let marked = Task { try await MarkVersionResolvedRequest(path: "f", id: id).perform(in: a.control) }
         try await Task.sleep(for: .milliseconds(300))
         isCut.store(false, ordering: .relaxed)
         try await marked.value
@@ -142,20 +144,20 @@ import Testing
 
     @Test func `a discarded conflict version is resolved on every device and cannot be restored`() async throws {
         let (a, b, current, _, id) = try await conflict()
-        try a.fileSystem.discardVersion("f", id: id)
+        try DiscardVersionRequest(path: "f", id: id).perform(in: a.control)
         #expect(try kinds(a, id) == [])
         try await converge(a, b)
         #expect(try kinds(a, id) == [])
         #expect(try b.fileSystem.itemStatus("f").conflictCount == 0)
         #expect(try await bytes("current", of: "f", on: b) == current)
         await #expect(throws: FileError(.superseded, "there is no version \(id); see: dewpoint versions")) {
-            try await a.fileSystem.restoreVersion("f", id: id)
+            try await RestoreVersionRequest(path: "f", id: id).perform(in: a.control)
         }
         #expect(throws: FileError(.superseded, "there is no version \(id); see: dewpoint versions")) {
-            try a.fileSystem.discardVersion("f", id: id)
+            try DiscardVersionRequest(path: "f", id: id).perform(in: a.control)
         }
         await #expect(throws: FileError(.superseded, "there is no version \(id); see: dewpoint versions")) {
-            try await a.fileSystem.markVersionResolved("f", id: id)
+            try await MarkVersionResolvedRequest(path: "f", id: id).perform(in: a.control)
         }
         try await a.close()
         try await b.close()
@@ -169,13 +171,13 @@ import Testing
         }
         let ids = try device.fileSystem.versions("f").map(\.id)
         #expect(ids.count == 3)
-        try device.fileSystem.discardVersion("f", id: ids[1])
+        try DiscardVersionRequest(path: "f", id: ids[1]).perform(in: device.control)
         #expect(try device.fileSystem.versions("f").map(\.id) == [ids[0], ids[2]])
         #expect(throws: FileError(.invalid, "the current version cannot be discarded")) {
-            try device.fileSystem.discardVersion("f", id: "current")
+            try DiscardVersionRequest(path: "f", id: "current").perform(in: device.control)
         }
         await #expect(throws: FileError(.invalid, "the current version is no conflict")) {
-            try await device.fileSystem.markVersionResolved("f", id: "current")
+            try await MarkVersionResolvedRequest(path: "f", id: "current").perform(in: device.control)
         }
         try await device.close()
     }

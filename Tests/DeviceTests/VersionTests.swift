@@ -28,7 +28,7 @@ import Testing
             #expect(versions.map(\.computer) == ["desk", "desk"])
         }
         let id = try #require(try b.fileSystem.versions("f").last?.id)
-        try await b.fileSystem.restoreVersion("f", id: id)
+        try await RestoreVersionRequest(path: "f", id: id).perform(in: b.control)
         try await converge(b, a)
         #expect(try await a.tree() == ["f": "one"])
         #expect(try await b.tree() == ["f": "one"])
@@ -42,7 +42,7 @@ import Testing
         try await a.write("one", to: "f")
         try await converge(a, b)
         await #expect(throws: FileError(.superseded, "there is no version commit-77; see: dewpoint versions")) {
-            try await a.fileSystem.restoreVersion("f", id: "commit-77")
+            try await RestoreVersionRequest(path: "f", id: "commit-77").perform(in: a.control)
         }
         let refusal = FileError(.invalid, "only files have versions; this is a directory")
         #expect(throws: refusal) { try a.fileSystem.versions("") }

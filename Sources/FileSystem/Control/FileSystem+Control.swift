@@ -2,7 +2,7 @@ import Coordination
 import Foundation
 package import Model
 import Remote
-import Replica
+package import Replica
 import Sync
 
 /// Operations for the control API and the control attributes.
@@ -15,28 +15,7 @@ extension FileSystem {
         return try status(of: facts)
     }
 
-    /// The status of the items of a directory, without what is in its directories.
-    ///
-    /// - Parameters:
-    ///   - name: Only items whose names sort after it are listed; `nil` for all.
-    ///   - limit: The most items to list, 1 to ``DirectoryPage/itemLimit``.
-    /// - Throws: ``FileError`` with `notFound`, `notDirectory`, or `invalid` for the limit.
-    package func list(_ path: String, after name: String?, limit: Int) throws(FileError) -> DirectoryPage {
-        guard (1...DirectoryPage.itemLimit).contains(limit) else {
-            throw FileError(.invalid, "the limit must be 1 to \(DirectoryPage.itemLimit) items")
-        }
-        // One more shows whether this is the end.
-        guard let facts = try replica.facts(inDirectoryAt: path, after: name, limit: limit + 1) else {
-            throw Self.noSuchItem
-        }
-        var items: [ItemStatus] = []
-        items.reserveCapacity(facts.count)
-        for item in facts.prefix(limit) { items.append(try status(of: item)) }
-        return DirectoryPage(
-            items: items, next: facts.count > limit ? facts[limit - 1].entry?.name.string : nil)
-    }
-
-    private static let noSuchItem = FileError(.notFound, "no such item")
+    package static let noSuchItem = FileError(.notFound, "no such item")
 
     package func resolve(_ path: String) throws(FileError) -> InodeNumber {
         do throws(FileError) {
@@ -79,7 +58,7 @@ extension FileSystem {
 
     /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are
     /// not recorded yet.
-    func status(of known: ItemFacts) throws(FileError) -> ItemStatus {
+    package func status(of known: ItemFacts) throws(FileError) -> ItemStatus {
         let facts = try afterDownload(try afterStores(known))
         let number = facts.attributes.inode
         let entry = facts.entry
@@ -139,13 +118,13 @@ extension FileSystem {
     // MARK: Downloading
 
     /// Requests the download of a file, or of every file below a directory; returns at once.
-    func request(_ number: InodeNumber, because cause: DownloadCause) throws(FileError) {
+    package func request(_ number: InodeNumber, because cause: DownloadCause) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
             try reading.downloads.request(file, because: cause)
         }
     }
 
-    func cancelDownload(_ number: InodeNumber) throws(FileError) {
+    package func cancelDownload(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
             if try replica.isDownloadRequested(file) {
                 try replica.setDownloadRequested(false, of: file)
@@ -155,7 +134,7 @@ extension FileSystem {
     }
 
     /// Downloads a file, or every file below a directory, and waits until all are local.
-    func download(_ number: InodeNumber, because cause: DownloadCause) async throws(FileError) {
+    package func download(_ number: InodeNumber, because cause: DownloadCause) async throws(FileError) {
         try request(number, because: cause)
         var files: [InodeNumber] = []
         try forEachFile(below: number) { files.append($0) }
@@ -182,20 +161,6 @@ extension FileSystem {
         for file in try replica.filesBelow(number) { try body(file) }
     }
 
-    package func download(_ path: String, wait: Bool) async throws(FileError) {
-        let inode = try resolve(path)
-        if wait { try await download(inode, because: .command) } else { try request(inode, because: .command) }
-    }
-
-    package func cancelDownload(_ path: String) throws(FileError) {
-        try cancelDownload(try resolve(path))
-    }
-
-    /// Resumes a process blocked for exceeding the download limit, or refuses its reads.
-    package func answerStorm(of process: Int32, isAllowed: Bool) throws(FileError) {
-        try reading.throttle.answer(process, isAllowed: isAllowed)
-    }
-
     // MARK: Evicting and pinning
 
     package func eviction() -> Eviction {
@@ -204,12 +169,8 @@ extension FileSystem {
             downloads: reading.downloads)
     }
 
-    package func setPinned(_ path: String, _ isPinned: Bool) throws(FileError) {
-        try setPinned(try resolve(path), isPinned)
-    }
-
     /// Pinned items are downloaded and stay local; pinning a directory includes its contents.
-    func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
+    package func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
         try replica.setPinned(isPinned, of: number)
         coordination.events.transferred(UbiquityKeys.pinned, of: number)
         if isPinned { try request(number, because: .pinned) }

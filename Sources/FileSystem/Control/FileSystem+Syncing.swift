@@ -93,12 +93,8 @@ extension FileSystem {
 
     // MARK: Pausing
 
-    package func setPaused(_ path: String, _ isPaused: Bool) throws(FileError) {
-        try setPaused(try resolve(path), isPaused)
-    }
-
     /// Pauses or resumes sync of an item and everything in it; of the root, of the whole container.
-    func setPaused(_ number: InodeNumber, _ isPaused: Bool) throws(FileError) {
+    package func setPaused(_ number: InodeNumber, _ isPaused: Bool) throws(FileError) {
         try replica.setPaused(isPaused, of: number)
         coordination.events.transferred(UbiquityKeys.paused, of: number)
         if !isPaused {

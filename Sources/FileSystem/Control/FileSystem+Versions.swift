@@ -3,7 +3,7 @@ import Foundation
 import Logging
 package import Model
 import Remote
-import Replica
+package import Replica
 import Sync
 
 /// Versions of an item: the current one, those that lost a conflict, and earlier ones.
@@ -88,20 +88,9 @@ extension FileSystem {
 
     // MARK: Resolving
 
-    /// Resolves a conflict: one version becomes or stays current, the others are no longer kept as conflict versions.
-    ///
-    /// The former current version is kept as an earlier version. The resolution is synced to every device.
-    /// - Throws: ``FileError`` with `noAttribute` when there is no conflict, `superseded` when there is no such
-    ///   version, `busy` when the current bytes must be replaced and are not uploaded yet.
-    package func resolve(_ path: String, keep choice: VersionChoice) async throws(FileError) {
-        let number = try resolve(path)
-        try await resolve(number, keep: choice)
-        await showChosen(number)
-    }
-
     /// Makes later reads return the chosen version: if the file was local, its older bytes are read until the chosen
     /// ones are downloaded.
-    private func showChosen(_ number: InodeNumber) async {
+    package func showChosen(_ number: InodeNumber) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.downloadChosen(number) }
             // Cancelled when the bytes are downloaded first.
@@ -128,7 +117,12 @@ extension FileSystem {
         }
     }
 
-    func resolve(_ number: InodeNumber, keep choice: VersionChoice) async throws(FileError) {
+    /// Resolves a conflict: one version becomes or stays current, the others are no longer kept as conflict versions.
+    ///
+    /// The former current version is kept as an earlier version. The resolution is synced to every device.
+    /// - Throws: ``FileError`` with `noAttribute` when there is no conflict, `superseded` when there is no such
+    ///   version, `busy` when the current bytes must be replaced and are not uploaded yet.
+    package func resolve(_ number: InodeNumber, keep choice: VersionChoice) async throws(FileError) {
         let inode = try replica.inode(number)
         guard let entry = try replica.entries(of: number).first, !entry.conflicts.isEmpty else {
             throw FileError(.noAttribute, "there is no conflict to resolve")
@@ -153,27 +147,7 @@ extension FileSystem {
         try replace(entry, with: content.flatMap { content in kept.map { (content, $0.modified) } }, conflicts: [])
     }
 
-    /// Makes an earlier version current again.
-    ///
-    /// - Throws: ``FileError`` with `superseded` when there is no such version, `busy` when the current bytes are not
-    ///   uploaded yet.
-    package func restoreVersion(_ path: String, id: String) async throws(FileError) {
-        let number = try resolve(path)
-        guard let entry = try replica.entries(of: number).first, entry.item != nil else {
-            throw FileError(.noAttribute, "an item that is not synced has no earlier versions")
-        }
-        if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
-            let content = try await chunkList(conflict.content, size: conflict.size)
-            try replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
-            return await showChosen(number)
-        }
-        let version = try earlierVersion(id, of: entry)
-        let content = try await chunkList(version.content, size: version.size)
-        try replace(entry, with: (content, version.modified), conflicts: entry.conflicts)
-        await showChosen(number)
-    }
-
-    func earlierVersion(_ id: String, of entry: Entry) throws(FileError) -> EarlierVersion {
+    package func earlierVersion(_ id: String, of entry: Entry) throws(FileError) -> EarlierVersion {
         let version = try earlierVersions(of: entry).first { $0.id == id.lowercased() }
         guard let version else { throw FileError(.superseded, "there is no version \(id); see: dewpoint versions") }
         return version
@@ -223,7 +197,7 @@ extension FileSystem {
     /// Neither searches nor fills the caches of downloads: versions are read rarely.
     private var versionReader: ChunkReader { ChunkReader(packs: reading.downloads.packs) }
 
-    func versionedEntry(_ number: InodeNumber) throws(FileError) -> Entry {
+    package func versionedEntry(_ number: InodeNumber) throws(FileError) -> Entry {
         let kind = try replica.attributes(of: number).kind
         guard kind == .file else {
             throw FileError(.invalid, "only files have versions; this is a \(kind.rawValue)")
@@ -234,7 +208,7 @@ extension FileSystem {
         return entry
     }
 
-    private func chunkList(_ reference: ItemRecord.Reference, size: Int64) async throws(FileError) -> Content {
+    package func chunkList(_ reference: ItemRecord.Reference, size: Int64) async throws(FileError) -> Content {
         do throws(StoreError) {
             return try await ManifestStore(store: syncEngine.container.store).get(reference, size: size)
         } catch {
@@ -245,7 +219,7 @@ extension FileSystem {
     /// Every change of versions that other devices are to see.
     ///
     /// - Throws: ``FileError`` with `readOnly` when the store refuses writing.
-    func replace(
+    package func replace(
         _ entry: Entry, with new: (content: Content, modified: Timestamp)?, conflicts: [ConflictVersion],
         discarding discarded: String? = nil
     ) throws(FileError) {
@@ -317,14 +291,14 @@ extension FileSystem {
 }
 
 /// A version of a file that is neither current nor an unresolved conflict.
-struct EarlierVersion {
-    var id: String
-    var modified: Timestamp
+package struct EarlierVersion {
+    package var id: String
+    package var modified: Timestamp
     var device: DeviceID
     /// Of a conflict version.
     var deviceName: String?
-    var size: Int64
-    var content: ItemRecord.Reference
+    package var size: Int64
+    package var content: ItemRecord.Reference
 
     init(_ state: EarlierState, _ content: ItemRecord.Reference) {
         id = "commit-\(state.number)"

@@ -1,11 +1,11 @@
 import Model
 
 /// Who causes a download, in words.
-struct DownloadCause: Hashable, Sendable {
+package struct DownloadCause: Hashable, Sendable {
     let text: String
 
     static let pinned = DownloadCause(text: "pinned")
-    static let command = DownloadCause(text: "requested by dewpoint download")
+    package static let command = DownloadCause(text: "requested by dewpoint download")
     static let attribute = DownloadCause(text: "requested by an attribute")
     static let claim = DownloadCause(text: "needed by a claim")
     static let version = DownloadCause(text: "a version was chosen")

@@ -1,6 +1,6 @@
 import Glibc
 import Logging
-import Model
+package import Model
 import Sync
 import Synchronization
 
@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Consulted once for each open file, at its first read, unless its download was requested explicitly; see
 /// ``ThrottleTable``.
-final class DownloadThrottle: Sendable {
+package final class DownloadThrottle: Sendable {
     /// The interval at which a held read checks whether it may proceed.
     static let lookPause = Duration.milliseconds(200)
 
@@ -68,7 +68,7 @@ final class DownloadThrottle: Sendable {
     /// Allows or refuses the downloads of a group, for as long as it has processes.
     ///
     /// - Parameter process: Any process of the group, or its number.
-    func answer(_ process: Int32, isAllowed: Bool) throws(FileError) {
+    package func answer(_ process: Int32, isAllowed: Bool) throws(FileError) {
         let group = ProcessTable.group(of: process)
         let time = environment.now()
         let isKnown = table.withLock { table in
@@ -79,7 +79,7 @@ final class DownloadThrottle: Sendable {
     }
 
     /// The groups that were noticed or held and still have processes.
-    var reports: [StormReport] {
+    package var reports: [StormReport] {
         let now = environment.uptime()
         let groups = table.withLock { table in
             table.sweep(now: now, hasEnded: ProcessTable.hasEnded)

@@ -46,7 +46,10 @@ extension QuietPoint {
         let resolved = try device.conflictVersions(at: entry.name, in: entry.parent)
         let path = try replica.path(of: entry.inode)
         world.trace.note("\(device.name) resolves \(path), of which versions are gone")
-        try await device.value { () async throws(FileError) in try await fileSystem.resolve(path, keep: .current) }
+        try await device.value { () async throws(FileError) in
+            try await fileSystem.resolve(entry.inode, keep: .current)
+            await fileSystem.showChosen(entry.inode)
+        }
         world.model.note(.done, before: resolved, after: [])
     }
 }

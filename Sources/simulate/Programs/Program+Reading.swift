@@ -63,16 +63,19 @@ extension Program {
     mutating func download() async throws {
         let (_, attributes) = try taken([.file, .file, .directory])
         let fileSystem = try fileSystem
-        let path = try fileSystem.replica.path(of: attributes.inode)
         let waits = random.happens(0.6)
         try await device.value(limit: interruption()) { () async throws(FileError) in
-            try await fileSystem.download(path, wait: waits)
+            if waits {
+                try await fileSystem.download(attributes.inode, because: .command)
+            } else {
+                try fileSystem.request(attributes.inode, because: .command)
+            }
         }
     }
 
     mutating func setPinned(_ isPinned: Bool) throws {
         let (_, attributes) = try taken()
-        try fileSystem.setPinned(try fileSystem.replica.path(of: attributes.inode), isPinned)
+        try fileSystem.setPinned(attributes.inode, isPinned)
     }
 
     mutating func sync() async throws {
