@@ -127,9 +127,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "Control", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI",
-                "Metering",
-                "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
+                "Mount", "Control", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica",
+                "ControlAPI", "Metering", "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Hummingbird", "hummingbird"), .filesystem("HummingbirdCore", "hummingbird"),
                 .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
                 .filesystem("ServiceLifecycle", "swift-service-lifecycle"),
@@ -167,7 +166,7 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "FileSystem", "Sync", "Remote", "Replica", "Model", "TestStores",
+                "FileSystem", "Sync", "Coordination", "Remote", "Replica", "Model", "TestStores",
                 .filesystem("Logging", "swift-log"),
                 .filesystem("ArgumentParser", "swift-argument-parser"),
             ],
@@ -258,8 +257,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "Control", "DocumentationTables", "ControlAPI", "FileSystem", "Mount", "Remote", "Model",
-                "Metering", "TestStores",
+                "Daemon", "Control", "DocumentationTables", "ControlAPI", "Coordination", "FileSystem", "Mount",
+                "Remote", "Model", "Metering", "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

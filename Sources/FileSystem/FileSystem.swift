@@ -118,7 +118,7 @@ package final class FileSystem: Sendable {
             claims: claims, events: events,
             access: SyncAccess(
                 context, lockManager: locking.manager, claims: claims, events: events, followers: followers,
-                transfers: transfers, patience: options.presenterTimeout),
+                transfers: transfers, patience: options.locks.claims.presenterTimeout),
             followers: followers, transfers: transfers)
         syncEngine = SyncEngine(
             context, identity: container.identity, store: store, local: files, coordination: coordination.access)

@@ -1,23 +1,14 @@
-import Coordination
+package import Coordination
 package import Model
 import Sync
 
 /// The file system's options of a mount, with their defaults. Names, ranges and meanings of those that users set are in
 /// the Daemon's table of mount options.
 package struct FileSystemOptions: Sendable, Hashable {
-    /// How long the holder of a contended turn may stay without writing.
-    package var turnQuiet = LockTable.Limits().quiet
-    /// How long a contended turn may last in all.
-    package var turnLimit = LockTable.Limits().turn
+    /// What turns, claims and presenters may do.
+    package var locks = LockTable.Limits()
     /// How long an operation keeps retrying while the store does not answer.
     package var networkTimeout: Duration = .seconds(20)
-
-    /// How long a presenter may take to answer before it counts as unresponsive.
-    package var presenterTimeout = ClaimLimits().presenterTimeout
-    /// What happens to a claim whose presenter does not answer.
-    package var presenterPatience = PresenterPatience.wait
-    /// Whether the claim that completes a deadlock is refused; otherwise the deadlock is only logged.
-    package var refusesDeadlocks = false
 
     /// Programs that may not download by reading; this includes their child processes.
     ///
@@ -49,22 +40,5 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// Why the store refuses every write of this device, in a sentence; `nil` when it does not.
     package var storeRefusal: String?
 
-    package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
-
     package init() {}
-}
-
-extension FileSystemOptions {
-    var lockLimits: LockTable.Limits {
-        var limits = LockTable.Limits(quiet: turnQuiet, turn: turnLimit)
-        limits.claims.presenterTimeout = presenterTimeout
-        limits.claims.patience =
-            switch presenterPatience {
-            case .wait: .wait
-            case .fail: .fail
-            case .skip: .skip
-            }
-        limits.claims.refusesDeadlocks = refusesDeadlocks
-        return limits
-    }
 }

@@ -81,9 +81,9 @@ struct QueryMatches {
     }
 
     private func attributes(of status: ItemStatus) -> [String: ItemAttribute.Value] {
-        let place = ItemAttribute.Place(mountpoint: place.mount.mountpoint) { containerName }
+        let item = ItemAttribute.Item(status, mountpoint: place.mount.mountpoint) { containerName }
         return ItemAttribute.inQueries.reduce(into: [:]) { values, attribute in
-            if let key = attribute.metadataKey { values[key] = attribute.value(of: status, in: place) }
+            if let key = attribute.metadataKey { values[key] = attribute.value(of: item) }
         }
     }
 

@@ -1,3 +1,4 @@
+import Coordination
 import DocumentationTables
 import FileSystem
 import Logging
@@ -18,12 +19,12 @@ import Testing
                 + "log_level=debug,noallow_other,nonempty,ro,nosuid,noexec,presenter_timeout=5s,presenter_patience=skip,deadlock=fail"
         )
         var expected = DaemonOptions()
-        expected.fileSystem.turnQuiet = .seconds(1)
-        expected.fileSystem.turnLimit = .seconds(120)
+        expected.fileSystem.locks.quiet = .seconds(1)
+        expected.fileSystem.locks.turn = .seconds(120)
         expected.fileSystem.networkTimeout = .seconds(3600)
-        expected.fileSystem.presenterTimeout = .seconds(5)
-        expected.fileSystem.presenterPatience = .skip
-        expected.fileSystem.refusesDeadlocks = true
+        expected.fileSystem.locks.claims.presenterTimeout = .seconds(5)
+        expected.fileSystem.locks.claims.patience = .skip
+        expected.fileSystem.locks.claims.refusesDeadlocks = true
         expected.link.delay = .milliseconds(30)
         expected.link.downKiBPerSecond = 512
         expected.link.upKiBPerSecond = 64

@@ -1,7 +1,7 @@
 /// Bounds and choices for claims and presenters.
 package struct ClaimLimits: Hashable, Sendable {
     /// What happens to a claim when a presenter does not answer.
-    package enum Patience: String, Hashable, Sendable, Codable {
+    package enum Patience: String, CaseIterable, Hashable, Sendable, Codable {
         /// It keeps waiting; the presenter is marked and logged.
         case wait
         /// It fails.

@@ -1,3 +1,4 @@
+import Coordination
 import FileSystem
 import Logging
 import Model
@@ -10,10 +11,10 @@ extension MountOption {
     package static let all =
         [
             duration(
-                "turn_quiet", \.fileSystem.turnQuiet, .milliseconds(10)...(.seconds(60)),
+                "turn_quiet", \.fileSystem.locks.quiet, .milliseconds(10)...(.seconds(60)),
                 "How long it may do so without a write: RANGE, DEFAULT unless given."),
             duration(
-                "turn_limit", \.fileSystem.turnLimit, .seconds(1)...(.seconds(3600)),
+                "turn_limit", \.fileSystem.locks.turn, .seconds(1)...(.seconds(3600)),
                 "How long a program may rewrite a file that another one waits to rewrite: RANGE, DEFAULT unless given."),
             duration(
                 "network_timeout", \.fileSystem.networkTimeout, .seconds(1)...(.seconds(3600)),
@@ -23,32 +24,27 @@ extension MountOption {
                 "How long a file may be written without a pause before a copy of it is uploaded, and how often from then "
                     + "on: RANGE, DEFAULT unless given."),
             value(
-                "ignore", "PATTERN:…",
+                "ignore", \.fileSystem.ignoredPatterns, "PATTERN:…",
                 "Keeps new names that match a pattern of gitignore(5) on this machine; more of these options add to it. "
-                    + #"`\:`, `\,` and `\\` stand for a colon, a comma and a backslash."#
-            ) { options, value throws(DaemonOptions.Problem) in
-                options.fileSystem.ignoredPatterns += try IgnoreOption.patterns(value)
-            },
+                    + #"`\:`, `\,` and `\\` stand for a colon, a comma and a backslash."#,
+                add: { $0 += $1 }, parse: IgnoreOption.patterns),
             duration(
-                "presenter_timeout", \.fileSystem.presenterTimeout, .seconds(1)...(.seconds(3600)),
+                "presenter_timeout", \.fileSystem.locks.claims.presenterTimeout, .seconds(1)...(.seconds(3600)),
                 "The time that a presenter has to answer: RANGE, DEFAULT unless given."),
             choice(
-                "presenter_patience", \.fileSystem.presenterPatience,
-                FileSystemOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) },
+                "presenter_patience", \.fileSystem.locks.claims.patience,
+                ClaimLimits.Patience.allCases.map { ($0.rawValue, $0) },
                 "What happens to a claim whose presenter does not answer in time: it waits on, which is the default, "
                     + "fails, or goes ahead."),
             choice(
-                "deadlock", \.fileSystem.refusesDeadlocks, [("wait", false), ("fail", true)],
+                "deadlock", \.fileSystem.locks.claims.refusesDeadlocks, [("wait", false), ("fail", true)],
                 "Whether the last request of a deadlock among claims waits, which is the default, or is refused with "
                     + "`EDEADLK`."),
             value(
-                "no_download", "PROGRAM:…", usage: "[+]PROGRAM:…",
+                "no_download", \.fileSystem.nonDownloadingPrograms, "PROGRAM:…", usage: "[+]PROGRAM:…",
                 "Programs, as `PROGRAM`, `PROGRAM/ARGUMENT` or `PROGRAM#THREAD`, with their child processes, whose reads "
                     + "never download anything: they fail with `EDEADLK`. Unless given, known thumbnailers and indexers; "
-                    + "`+PROGRAM:…` adds to these, an empty value allows all."
-            ) { options, value throws(DaemonOptions.Problem) in
-                options.fileSystem.nonDownloadingPrograms = try programs("no_download", value)
-            },
+                    + "`+PROGRAM:…` adds to these, an empty value allows all.", parse: programs),
             number(
                 "storm_files", \.fileSystem.stormFileLimit, "N", a: "number of files", 1...1_000_000_000,
                 "The same, in files: RANGE."),
@@ -61,12 +57,9 @@ extension MountOption {
                 "The most disk space that local files may take, before the least recently used ones are evicted. No limit "
                     + "unless given."),
             value(
-                "free_space", "SIZE|PERCENT",
+                "free_space", \.fileSystem.cacheLimits.freeSpace, "SIZE|PERCENT",
                 "The disk space that evictions try to keep free, or a share of the disk, \(text(percents)). None unless "
-                    + "given."
-            ) { options, value throws(DaemonOptions.Problem) in
-                options.fileSystem.cacheLimits.freeSpace = try freeSpace("free_space", value)
-            },
+                    + "given.", parse: freeSpace),
             duration(
                 "link_delay", \.link.delay, .zero...(.seconds(60)),
                 "Link conditioner: the time from a request to the first byte of its answer, RANGE. DEFAULT unless given."
@@ -81,10 +74,9 @@ extension MountOption {
                 "Serves metrics and health at this port of 127.0.0.1, RANGE, to every user of this machine: 64 connections "
                     + "at a time, each for 10 s at most. None unless given."),
             value(
-                "off", "FAST_PATH:…",
+                "off", \.off, "FAST_PATH:…",
                 "Turns fast paths off, or `all` of them, to look for the cause of a problem; more of these options add to "
-                    + "it."
-            ) { options, value throws(DaemonOptions.Problem) in options.off.formUnion(try fastPaths("off", value)) },
+                    + "it.", add: { $0.formUnion($1) }, parse: fastPaths),
             level(
                 "log_level", \.logLevel,
                 "What is logged: RANGE. `DEFAULT` unless given; `debug` and `trace` name files."),

@@ -6,21 +6,21 @@ import Model
 extension MountOption {
     typealias Property<Value> = any WritableKeyPath<DaemonOptions, Value> & Sendable
 
-    /// An option with a value that is read by `setter`.
-    static func value(
-        _ name: String, _ form: String, usage: String? = nil, _ meaning: String?,
-        setter: @escaping @Sendable (inout DaemonOptions, String) throws(DaemonOptions.Problem) -> Void
-    ) -> MountOption {
-        MountOption(name, form: form, usage: "\(name)=\(usage ?? form)", meaning) {
-            options, value throws(DaemonOptions.Problem) in
-            try setter(&options, value ?? "")
-        }
-    }
-
     static func flag(
         _ name: String, _ property: Property<Bool>, _ value: Bool, usage: String?, _ meaning: String? = nil
     ) -> MountOption {
         MountOption(name, form: nil, usage: usage, meaning) { options, _ in options[keyPath: property] = value }
+    }
+
+    /// - Parameter add: How a value joins that of an earlier option; by default it replaces it.
+    static func value<Value>(
+        _ name: String, _ property: Property<Value>, _ form: String, usage: String? = nil, _ meaning: String?,
+        add: @escaping @Sendable (inout Value, Value) -> Void = { $0 = $1 },
+        parse: @escaping @Sendable (String) throws(Problem) -> Value
+    ) -> MountOption {
+        MountOption(name, form: form, usage: "\(name)=\(usage ?? form)", meaning) { options, text throws(Problem) in
+            add(&options[keyPath: property], try parse(text ?? ""))
+        }
     }
 
     static func duration(
@@ -29,9 +29,8 @@ extension MountOption {
         let usual = documented(DaemonOptions()[keyPath: property])
         let most = documented(range.upperBound)
         let limits = range.lowerBound == .zero ? "at most \(most)" : "\(documented(range.lowerBound)) to \(most)"
-        return value(name, "DURATION", usage: usual, filled(meaning, limits, usual: usual)) {
-            options, value throws(DaemonOptions.Problem) in
-            options[keyPath: property] = try duration(name, value, range)
+        return value(name, property, "DURATION", usage: usual, filled(meaning, limits, usual: usual)) {
+            text throws(Problem) in try duration(name, text, range)
         }
     }
 
@@ -40,45 +39,33 @@ extension MountOption {
         _ name: String, _ property: Property<Number?>, _ form: String, usage: String? = nil, a noun: String,
         _ range: ClosedRange<Number>, _ meaning: String? = nil
     ) -> MountOption {
-        value(name, form, usage: usage, meaning.map { filled($0, documented(range)) }) {
-            options, value throws(DaemonOptions.Problem) in
-            guard let number = Number(value), range ~= number else {
-                throw DaemonOptions.Problem(
-                    description: "\(name) is a \(noun), \(range.lowerBound) to \(range.upperBound), not \(value)")
-            }
-            options[keyPath: property] = number
+        value(name, property, form, usage: usage, meaning.map { filled($0, documented(range)) }) {
+            text throws(Problem) in
+            if let number = Number(text), range ~= number { return number }
+            throw Problem(description: "\(name) is a \(noun), \(range.lowerBound) to \(range.upperBound), not \(text)")
         }
     }
 
     static func size(_ name: String, _ property: Property<Int64?>, _ meaning: String) -> MountOption {
-        value(name, "SIZE", meaning) { options, value throws(DaemonOptions.Problem) in
-            options[keyPath: property] = try size(name, value)
-        }
+        value(name, property, "SIZE", meaning) { text throws(Problem) in try size(name, text) }
     }
 
     static func choice<Choice: Sendable>(
         _ name: String, _ property: Property<Choice>, _ choices: [(name: String, choice: Choice)], _ meaning: String
     ) -> MountOption {
-        value(name, choices.map(\.name).joined(separator: "|"), meaning) {
-            options, value throws(DaemonOptions.Problem) in
-            guard let (_, choice) = choices.first(where: { $0.name == value }) else {
-                let list = listed(choices.map(\.name).sorted())
-                throw DaemonOptions.Problem(description: "\(name) is \(list), not \(value)")
-            }
-            options[keyPath: property] = choice
+        value(name, property, choices.map(\.name).joined(separator: "|"), meaning) { text throws(Problem) in
+            if let (_, choice) = choices.first(where: { $0.name == text }) { return choice }
+            throw Problem(description: "\(name) is \(listed(choices.map(\.name).sorted())), not \(text)")
         }
     }
 
     static func level(_ name: String, _ property: Property<Logger.Level>, _ meaning: String) -> MountOption {
         let levels = Logger.Level.allCases.map(\.rawValue)
         let usual = DaemonOptions()[keyPath: property].rawValue
-        return value(name, "LEVEL", usage: usual, filled(meaning, listed(levels.map { "`\($0)`" }), usual: usual)) {
-            options, value throws(DaemonOptions.Problem) in
-            guard let level = Logger.Level(rawValue: value) else {
-                throw DaemonOptions.Problem(
-                    description: "\(name) is one of \(levels.joined(separator: ", ")), not \(value)")
-            }
-            options[keyPath: property] = level
+        let meaning = filled(meaning, listed(levels.map { "`\($0)`" }), usual: usual)
+        return value(name, property, "LEVEL", usage: usual, meaning) { text throws(Problem) in
+            if let level = Logger.Level(rawValue: text) { return level }
+            throw Problem(description: "\(name) is one of \(levels.joined(separator: ", ")), not \(text)")
         }
     }
 }
@@ -95,8 +82,7 @@ extension MountOption {
 
     private static func documented(_ duration: Duration) -> String {
         let count = Int64(duration / .milliseconds(1))
-        if count == 0 { return "0ms" }
-        return count % 3_600_000 == 0 ? "\(count / 3_600_000)h" : text(duration)
+        return count == 0 ? "0ms" : count % 3_600_000 == 0 ? "\(count / 3_600_000)h" : text(duration)
     }
 
     /// Numbers as long as those of ports have no separators.

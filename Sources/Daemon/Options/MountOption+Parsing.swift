@@ -3,19 +3,16 @@ import Model
 
 /// The values of options.
 extension MountOption {
-    static func duration(
-        _ name: String, _ value: String, _ range: ClosedRange<Duration>
-    ) throws(DaemonOptions.Problem) -> Duration {
+    static func duration(_ name: String, _ value: String, _ range: ClosedRange<Duration>) throws(Problem) -> Duration {
         let digits = value.prefix { $0.isASCII && $0.isNumber }
         let units: [Substring: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000]
         guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)], count <= Int64.max / unit
         else {
-            throw DaemonOptions.Problem(
-                description: "\(name) is a whole number with ms, s, m or h, as in 500ms, not \(value)")
+            throw Problem(description: "\(name) is a whole number with ms, s, m or h, as in 500ms, not \(value)")
         }
         let duration = Duration.milliseconds(count * unit)
         guard range.contains(duration) else {
-            throw DaemonOptions.Problem(
+            throw Problem(
                 description: "\(name) is \(text(range.lowerBound)) to \(text(range.upperBound)), not \(value)")
         }
         return duration
@@ -27,14 +24,14 @@ extension MountOption {
         return count % 1000 == 0 ? "\(count / 1000)s" : "\(count)ms"
     }
 
-    static func size(_ name: String, _ value: String) throws(DaemonOptions.Problem) -> Int64 {
+    static func size(_ name: String, _ value: String) throws(Problem) -> Int64 {
         let digits = value.prefix { $0.isASCII && $0.isNumber }
         let units: [Substring: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
         guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)],
             (1 << 20)...(1 << 60) ~= count.multipliedReportingOverflow(by: unit).partialValue,
             count <= Int64.max / unit
         else {
-            throw DaemonOptions.Problem(
+            throw Problem(
                 description: "\(name) is a whole number with K, M, G or T, 1M or more, as in 20G, not \(value)")
         }
         return count * unit
@@ -44,38 +41,39 @@ extension MountOption {
 
     static func text(_ percents: ClosedRange<Int>) -> String { "\(percents.lowerBound)% to \(percents.upperBound)%" }
 
-    static func freeSpace(_ name: String, _ value: String) throws(DaemonOptions.Problem) -> CacheLimits.FreeSpace {
-        guard value.hasSuffix("%") else { return .bytes(try size(name, value)) }
+    static func freeSpace(_ value: String) throws(Problem) -> CacheLimits.FreeSpace? {
+        guard value.hasSuffix("%") else { return .bytes(try size("free_space", value)) }
         guard let percent = Int(value.dropLast()), percents ~= percent else {
-            throw DaemonOptions.Problem(description: "\(name) is \(text(percents)), not \(value)")
+            throw Problem(description: "free_space is \(text(percents)), not \(value)")
         }
         return .percent(percent)
     }
 
     /// Replaces the default programs, or with a `+` in front adds to them.
-    static func programs(_ name: String, _ value: String) throws(DaemonOptions.Problem) -> [String] {
+    static func programs(_ value: String) throws(Problem) -> [String] {
         if value.isEmpty { return [] }
         let isAdding = value.hasPrefix("+")
         let programs = value.dropFirst(isAdding ? 1 : 0).split(separator: ":", omittingEmptySubsequences: false)
             .map(String.init)
         guard programs.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("+") && !$0.hasPrefix("/") }) else {
-            throw DaemonOptions.Problem(
-                description: "\(name) takes names of programs, as in updatedb:tumblerd or +restic:borg, not \(value)")
+            throw Problem(
+                description:
+                    "no_download takes names of programs, as in updatedb:tumblerd or +restic:borg, not \(value)")
         }
         return (isAdding ? FileSystemOptions.indexersAndThumbnailers : []) + programs
     }
 
-    static func fastPaths(_ name: String, _ value: String) throws(DaemonOptions.Problem) -> [FastPath] {
-        if value == "all" { return FastPath.allCases }
-        var paths: [FastPath] = []
+    static func fastPaths(_ value: String) throws(Problem) -> Set<FastPath> {
+        if value == "all" { return Set(FastPath.allCases) }
+        var paths: Set<FastPath> = []
         for part in value.split(separator: ":", omittingEmptySubsequences: false) {
             guard let path = FastPath(rawValue: String(part)) else {
                 let names = FastPath.allCases.map(\.rawValue).joined(separator: ", ")
-                throw DaemonOptions.Problem(
+                throw Problem(
                     description:
-                        "\(name) is all, or names of fast paths (\(names)), as in splice:readdirplus, not \(value)")
+                        "off is all, or names of fast paths (\(names)), as in splice:readdirplus, not \(value)")
             }
-            paths.append(path)
+            paths.insert(path)
         }
         return paths
     }

@@ -3,9 +3,8 @@
 ///
 /// Its default is that of the property of ``DaemonOptions`` which it sets.
 package struct MountOption: Sendable {
-    /// A sentence about the option's value, or `nil` for none.
-    typealias Setter =
-        @Sendable (_ options: inout DaemonOptions, _ value: String?) throws(DaemonOptions.Problem) -> Void
+    typealias Problem = DaemonOptions.Problem
+    typealias Setter = @Sendable (_ options: inout DaemonOptions, _ value: String?) throws(Problem) -> Void
 
     package let name: String
     /// What stands behind `=` in the documentation, such as `DURATION`; `nil` for an option without a value.
@@ -33,11 +32,9 @@ package struct MountOption: Sendable {
     /// - Returns: `nil` if there is no option of that name.
     static func named(_ name: String) -> MountOption? { all.first { $0.name == name } }
 
-    func set(_ options: inout DaemonOptions, to value: String?) throws(DaemonOptions.Problem) {
-        if form != nil, value == nil {
-            throw DaemonOptions.Problem(description: "\(name) needs a value, as in \(name)=…")
-        }
-        if form == nil, value != nil { throw DaemonOptions.Problem(description: "\(name) takes no value") }
+    func set(_ options: inout DaemonOptions, to value: String?) throws(Problem) {
+        if form != nil, value == nil { throw Problem(description: "\(name) needs a value, as in \(name)=…") }
+        if form == nil, value != nil { throw Problem(description: "\(name) takes no value") }
         try setter(&options, value)
     }
 

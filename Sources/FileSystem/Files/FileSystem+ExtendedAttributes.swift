@@ -189,8 +189,10 @@ extension FileSystem {
             return ContentType.identifier(kind: kind, name: name)
         case table.status: return try json(itemStatus(of: inode))
         default:
-            let place = ItemAttribute.Place(mountpoint: location.mountpoint) { identity.settings.name }
-            return attribute.value(of: try itemStatus(of: inode), in: place)?.text(isRaw: isRaw)
+            let item = ItemAttribute.Item(try itemStatus(of: inode), mountpoint: location.mountpoint) {
+                identity.settings.name
+            }
+            return attribute.value(of: item)?.text(isRaw: isRaw)
         }
     }
 

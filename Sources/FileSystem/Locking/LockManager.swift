@@ -36,7 +36,7 @@ final class LockManager: Sendable {
     private let deadline: AsyncStream<Void>.Continuation
 
     init(options: FileSystemOptions, environment: EngineEnvironment, places: ClaimPlaces) {
-        state = Mutex(State(table: LockTable(limits: options.lockLimits)))
+        state = Mutex(State(table: LockTable(limits: options.locks)))
         self.places = places
         self.environment = environment
         (deadlines, deadline) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -10,7 +10,7 @@ package struct ItemAttribute: Sendable {
     /// What values it has, for the page Semantics.
     package let documentation: String
     package let setting: Setting
-    private let value: @Sendable (ItemStatus, Place) -> Value?
+    private let value: @Sendable (Item) -> Value?
 
     /// Whether it is set, in the words of the page Semantics.
     package enum Setting: String, Sendable {
@@ -20,13 +20,15 @@ package struct ItemAttribute: Sendable {
         case clearable = "removing it clears the error and retries"
     }
 
-    /// What a value depends on besides the item's status.
-    package struct Place {
+    /// What a value is read from.
+    package struct Item {
+        package let status: ItemStatus
         package let mountpoint: String
         /// The name of the container for people.
         package let containerName: () -> String?
 
-        package init(mountpoint: String, containerName: @escaping () -> String?) {
+        package init(_ status: ItemStatus, mountpoint: String, containerName: @escaping () -> String?) {
+            self.status = status
             self.mountpoint = mountpoint
             self.containerName = containerName
         }
@@ -58,7 +60,7 @@ package struct ItemAttribute: Sendable {
     init(
         _ name: String? = nil, url urlKey: String? = nil, metadata metadataKey: String? = nil,
         _ documentation: String = "", _ setting: Setting = .readOnly,
-        value: @escaping @Sendable (ItemStatus, Place) -> Value? = { _, _ in nil }
+        value: @escaping @Sendable (Item) -> Value? = { _ in nil }
     ) {
         self.name = name
         self.urlKey = urlKey
@@ -68,15 +70,18 @@ package struct ItemAttribute: Sendable {
         self.value = value
     }
 
+    /// An attribute whose names Apple has made of one.
     init(
-        _ name: String? = nil, url urlKey: String? = nil, metadata metadataKey: String? = nil,
-        _ documentation: String = "", _ setting: Setting = .readOnly,
-        value: @escaping @Sendable (ItemStatus) -> Value?
+        ubiquitous name: String, _ documentation: String, _ setting: Setting = .readOnly,
+        value: @escaping @Sendable (Item) -> Value?
     ) {
-        self.init(name, url: urlKey, metadata: metadataKey, documentation, setting) { status, _ in value(status) }
+        let word = name.prefix(1).uppercased() + name.dropFirst()
+        self.init(
+            name, url: "NSURLUbiquitousItem\(word)Key", metadata: "NSMetadataUbiquitousItem\(word)Key", documentation,
+            setting, value: value)
     }
 
-    package func value(of status: ItemStatus, in place: Place) -> Value? { value(status, place) }
+    package func value(of item: Item) -> Value? { value(item) }
 
     package var isSettable: Bool { setting == .settable || setting == .inherited }
 

@@ -66,91 +66,76 @@ package struct ItemAttributes: Sendable {
 
     package let name = ItemAttribute(
         "name", url: "NSURLNameKey", metadata: "kMDItemFSName", "the real name"
-    ) { .text($0.fileName($1)) }
-    package let displayName = ItemAttribute(metadata: "kMDItemDisplayName") { .text($0.displayName ?? $0.fileName($1)) }
-    package let url = ItemAttribute(metadata: "kMDItemURL") { $0.file($1) }
-    package let path = ItemAttribute(metadata: "kMDItemPath") { .text($0.absolutePath($1)) }
+    ) { .text($0.fileName) }
+    package let displayName = ItemAttribute(metadata: "kMDItemDisplayName") {
+        .text($0.status.displayName ?? $0.fileName)
+    }
+    package let url = ItemAttribute(metadata: "kMDItemURL") { $0.file }
+    package let path = ItemAttribute(metadata: "kMDItemPath") { .text($0.absolutePath) }
     package let logicalSize = ItemAttribute(
         "logicalSize", url: "NSURLFileSizeKey", metadata: "kMDItemFSSize", "the real size in bytes"
-    ) { .integer($0.logicalSize) }
-    package let created = ItemAttribute(metadata: "kMDItemFSCreationDate") { .time(rfc3339: $0.created) }
-    package let modified = ItemAttribute(metadata: "kMDItemFSContentChangeDate") { .time(rfc3339: $0.modified) }
+    ) { .integer($0.status.logicalSize) }
+    package let created = ItemAttribute(metadata: "kMDItemFSCreationDate") { .time(rfc3339: $0.status.created) }
+    package let modified = ItemAttribute(metadata: "kMDItemFSContentChangeDate") { .time(rfc3339: $0.status.modified) }
     package let contentType = ItemAttribute(
         "contentType", url: "NSURLContentTypeKey", metadata: "kMDItemContentType",
         "a uniform type identifier such as `public.plain-text`"
     ) { .text($0.uniformType) }
     package let contentTypeTree = ItemAttribute(metadata: "kMDItemContentTypeTree") {
-        .texts(UniformType.tree(of: $0.uniformType, isDirectory: $0.kind == .directory))
+        .texts(UniformType.tree(of: $0.uniformType, isDirectory: $0.status.kind == .directory))
     }
     package let isUbiquitousItem = ItemAttribute(
         "isUbiquitousItem", url: "NSURLIsUbiquitousItemKey", metadata: "NSMetadataItemIsUbiquitousKey",
         "`1`; `0` for items that are not synced"
-    ) { .flag($0.isUbiquitousItem) }
+    ) { .flag($0.status.isUbiquitousItem) }
     package let hasUnresolvedConflicts = ItemAttribute(
-        "hasUnresolvedConflicts", url: "NSURLUbiquitousItemHasUnresolvedConflictsKey",
-        metadata: "NSMetadataUbiquitousItemHasUnresolvedConflictsKey", "`0`, `1`"
-    ) { .flag($0.conflictCount > 0) }
+        ubiquitous: "hasUnresolvedConflicts", "`0`, `1`"
+    ) { .flag($0.status.conflictCount > 0) }
     package let isDownloaded = ItemAttribute("isDownloaded", url: "NSURLUbiquitousItemIsDownloadedKey", "`0`, `1`") {
-        .flag($0.downloadingStatus == .current)
+        .flag($0.status.downloadingStatus == .current)
     }
     /// In a query, bytes of an older version count too.
     package let isDownloadedInQueries = ItemAttribute(metadata: "NSMetadataUbiquitousItemIsDownloadedKey") {
-        .flag($0.downloadingStatus != .notDownloaded)
+        .flag($0.status.downloadingStatus != .notDownloaded)
     }
-    package let isDownloading = ItemAttribute(
-        "isDownloading", url: "NSURLUbiquitousItemIsDownloadingKey",
-        metadata: "NSMetadataUbiquitousItemIsDownloadingKey", "`0`, `1`"
-    ) { .flag($0.isDownloading) }
-    package let isUploaded = ItemAttribute(
-        "isUploaded", url: "NSURLUbiquitousItemIsUploadedKey", metadata: "NSMetadataUbiquitousItemIsUploadedKey",
-        "`0`, `1`"
-    ) { .flag($0.isUploaded) }
-    package let isUploading = ItemAttribute(
-        "isUploading", url: "NSURLUbiquitousItemIsUploadingKey", metadata: "NSMetadataUbiquitousItemIsUploadingKey",
-        "`0`, `1`"
-    ) { .flag($0.isUploading) }
+    package let isDownloading = ItemAttribute(ubiquitous: "isDownloading", "`0`, `1`") {
+        .flag($0.status.isDownloading)
+    }
+    package let isUploaded = ItemAttribute(ubiquitous: "isUploaded", "`0`, `1`") { .flag($0.status.isUploaded) }
+    package let isUploading = ItemAttribute(ubiquitous: "isUploading", "`0`, `1`") { .flag($0.status.isUploading) }
     package let downloadRequested = ItemAttribute(
-        "downloadRequested", url: "NSURLUbiquitousItemDownloadRequestedKey",
-        metadata: "NSMetadataUbiquitousItemDownloadRequestedKey", "`0`, `1`"
-    ) { .flag($0.downloadRequested) }
+        ubiquitous: "downloadRequested", "`0`, `1`"
+    ) { .flag($0.status.downloadRequested) }
     package let isExternalDocument = ItemAttribute(metadata: "NSMetadataUbiquitousItemIsExternalDocumentKey") { _ in
         .flag(false)
     }
-    package let isShared = ItemAttribute(
-        "isShared", url: "NSURLUbiquitousItemIsSharedKey", metadata: "NSMetadataUbiquitousItemIsSharedKey", "`0`, `1`"
-    ) { _ in .flag(false) }
+    package let isShared = ItemAttribute(ubiquitous: "isShared", "`0`, `1`") { _ in .flag(false) }
     package let downloadingStatus = ItemAttribute(
-        "downloadingStatus", url: "NSURLUbiquitousItemDownloadingStatusKey",
-        metadata: "NSMetadataUbiquitousItemDownloadingStatusKey",
+        ubiquitous: "downloadingStatus",
         "`NotDownloaded`, `Downloaded` (an older version is local), `Current`"
-    ) { .state($0.downloadingStatus) }
+    ) { .state($0.status.downloadingStatus) }
     package let percentDownloaded = ItemAttribute(
-        "percentDownloaded", url: "NSURLUbiquitousItemPercentDownloadedKey",
-        metadata: "NSMetadataUbiquitousItemPercentDownloadedKey", "`0` to `100`, whole numbers"
-    ) { .real($0.percentDownloaded) }
+        ubiquitous: "percentDownloaded", "`0` to `100`, whole numbers"
+    ) { .real($0.status.percentDownloaded) }
     package let percentUploaded = ItemAttribute(
-        "percentUploaded", url: "NSURLUbiquitousItemPercentUploadedKey",
-        metadata: "NSMetadataUbiquitousItemPercentUploadedKey", "`0` to `100`, whole numbers"
-    ) { .real($0.percentUploaded) }
+        ubiquitous: "percentUploaded", "`0` to `100`, whole numbers"
+    ) { .real($0.status.percentUploaded) }
     package let downloadingError = ItemAttribute(
-        "downloadingError", url: "NSURLUbiquitousItemDownloadingErrorKey",
-        metadata: "NSMetadataUbiquitousItemDownloadingErrorKey", "`NSCocoaErrorDomain CODE TEXT`", .clearable
-    ) { .fault($0.downloadingError) }
+        ubiquitous: "downloadingError", "`NSCocoaErrorDomain CODE TEXT`", .clearable
+    ) { .fault($0.status.downloadingError) }
     package let uploadingError = ItemAttribute(
-        "uploadingError", url: "NSURLUbiquitousItemUploadingErrorKey",
-        metadata: "NSMetadataUbiquitousItemUploadingErrorKey", "`NSCocoaErrorDomain CODE TEXT`", .clearable
-    ) { .fault($0.uploadingError) }
-    package let containerDisplayName = ItemAttribute(
-        "containerDisplayName", url: "NSURLUbiquitousItemContainerDisplayNameKey",
-        metadata: "NSMetadataUbiquitousItemContainerDisplayNameKey", "text"
-    ) { _, place in .text(place.containerName()) }
+        ubiquitous: "uploadingError", "`NSCocoaErrorDomain CODE TEXT`", .clearable
+    ) { .fault($0.status.uploadingError) }
+    package let containerDisplayName = ItemAttribute(ubiquitous: "containerDisplayName", "text") {
+        .text($0.containerName())
+    }
     package let urlInLocalContainer = ItemAttribute(metadata: "NSMetadataUbiquitousItemURLInLocalContainerKey") {
-        $0.file($1)
+        $0.file
     }
     package let containerIdentifier = ItemAttribute("containerIdentifier", "text")
     package let scope = ItemAttribute("scope", "`documents` below `Documents`, else `data`")
     package let conflictCount = ItemAttribute("conflictCount", "the number of unresolved conflict versions") {
-        .integer(Int64($0.conflictCount))
+        .integer(Int64($0.status.conflictCount))
     }
     package let versions = ItemAttribute(
         "versions",
@@ -159,9 +144,11 @@ package struct ItemAttributes: Sendable {
     package let quotaTotal = ItemAttribute(
         "quotaTotal", "bytes, of the container's root only; `ENODATA` without a quota")
     package let quotaUsed = ItemAttribute("quotaUsed", "bytes, of the container's root only")
-    package let lastEditor = ItemAttribute("lastEditor", "the device of the last change") { .text($0.lastEditor) }
+    package let lastEditor = ItemAttribute("lastEditor", "the device of the last change") {
+        .text($0.status.lastEditor)
+    }
     package let etag = ItemAttribute("etag", "a value that changes with every change in the container") {
-        .text($0.etag)
+        .text($0.status.etag)
     }
     package let claims = ItemAttribute(
         "claims", "holders, waiters and presenters of the item, as JSON; `ENODATA` if there are none")
@@ -174,20 +161,22 @@ package struct ItemAttributes: Sendable {
     package let syncPaused = ItemAttribute(
         "syncPaused", url: "NSURLUbiquitousItemIsSyncPausedKey",
         "`1`, `0`; reads as `1` in a paused directory and container too", .settable
-    ) { .flag($0.isSyncPaused) }
+    ) { .flag($0.status.isSyncPaused) }
     package let isExcludedFromSync = ItemAttribute(
         "isExcludedFromSync", url: "NSURLUbiquitousItemIsExcludedFromSyncKey",
         "`1`, `0`; reads as `1` in an excluded directory too", .settable
-    ) { .flag($0.isExcludedFromSync) }
+    ) { .flag($0.status.isExcludedFromSync) }
     package let download = ItemAttribute(
         "download", "`1` starts the download, `0` cancels it, `wait` returns when the bytes are local", .settable
-    ) { .flag($0.downloadRequested) }
-    package let evict = ItemAttribute("evict", "`1`", .settable) { .flag($0.downloadingStatus == .notDownloaded) }
+    ) { .flag($0.status.downloadRequested) }
+    package let evict = ItemAttribute("evict", "`1`", .settable) {
+        .flag($0.status.downloadingStatus == .notDownloaded)
+    }
     package let resolve = ItemAttribute(
         "resolve", "`current`, `newest` or the id of a conflict version: resolves the conflict", .settable)
     package let pinned = ItemAttribute(
         "pinned", "`1`, `0`; items in a directory inherit it", .inherited
-    ) { .flag($0.pinned) }
+    ) { .flag($0.status.pinned) }
 }
 
 extension ItemStatus {
@@ -196,19 +185,17 @@ extension ItemStatus {
         let names = Mirror(reflecting: ItemStatus(path: "", kind: .file)).children.compactMap(\.label).map { "`\($0)`" }
         return names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
     }
+}
 
-    fileprivate func absolutePath(_ place: ItemAttribute.Place) -> String {
-        path.isEmpty ? place.mountpoint : "\(place.mountpoint)/\(path)"
-    }
+extension ItemAttribute.Item {
+    fileprivate var absolutePath: String { status.path.isEmpty ? mountpoint : "\(mountpoint)/\(status.path)" }
 
-    fileprivate func file(_ place: ItemAttribute.Place) -> ItemAttribute.Value {
-        .file(path: absolutePath(place), isDirectory: kind == .directory)
-    }
+    fileprivate var file: ItemAttribute.Value { .file(path: absolutePath, isDirectory: status.kind == .directory) }
 
-    fileprivate func fileName(_ place: ItemAttribute.Place) -> String {
-        ItemPath(path.isEmpty ? place.mountpoint : path).last.map(String.init) ?? "/"
-    }
+    fileprivate var fileName: String { ItemPath(absolutePath).last.map(String.init) ?? "/" }
 
     /// A daemon that does not send the type still tells directories from files.
-    fileprivate var uniformType: String { contentType ?? (kind == .directory ? "public.folder" : "public.data") }
+    fileprivate var uniformType: String {
+        status.contentType ?? (status.kind == .directory ? "public.folder" : "public.data")
+    }
 }

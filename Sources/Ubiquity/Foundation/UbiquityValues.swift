@@ -50,9 +50,9 @@ enum UbiquityValues {
         let known: Set<URLResourceKey> =
             status.isUbiquitousItem
             ? keys : keys.intersection([.isUbiquitousItemKey, .ubiquitousItemIsExcludedFromSyncKey])
-        let place = ItemAttribute.Place(mountpoint: "") { nil }
+        let item = ItemAttribute.Item(status, mountpoint: "") { nil }
         return attributes.filter { known.contains($0.key) }
-            .compactMapValues { $0.value(of: status, in: place).map { object($0, url) } }
+            .compactMapValues { $0.value(of: item).map { object($0, url) } }
     }
 
     private static func object(_ value: ItemAttribute.Value, _ url: URL) -> Any {

@@ -77,10 +77,10 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
             default: break
             }
         }
-        let place = ItemAttribute.Place(mountpoint: mountpoint) { [mountpoint] in
+        let item = ItemAttribute.Item(status, mountpoint: mountpoint) { [mountpoint] in
             (try? ExtendedAttribute.control("containerDisplayName", of: mountpoint)) ?? nil
         }
-        return attribute.value(of: status, in: place)
+        return attribute.value(of: item)
     }
 
     /// The type that the program declares for the name's extension; for a directory only if that is a package.

@@ -1,3 +1,4 @@
+import Coordination
 import FileSystem
 import Foundation
 import Glibc
@@ -99,8 +100,8 @@ final class SimulatedDevice: Sendable {
 
     private var options: FileSystemOptions {
         var options = FileSystemOptions()
-        options.presenterPatience = world.scenario.presenterPatience
-        options.presenterTimeout = world.scenario.presenterTimeout
+        options.locks.claims.patience = world.scenario.presenterPatience
+        options.locks.claims.presenterTimeout = world.scenario.presenterTimeout
         return options
     }
 

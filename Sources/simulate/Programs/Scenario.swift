@@ -1,3 +1,4 @@
+import Coordination
 import FileSystem
 
 /// The kind of run that a seed selects.
@@ -35,7 +36,7 @@ struct Scenario: Sendable, CustomStringConvertible {
     /// Whether programs claim items, and present them.
     let hasClaims: Bool
     /// What happens to a claim whose presenter does not answer, and for how long it is waited for.
-    let presenterPatience: FileSystemOptions.PresenterPatience
+    let presenterPatience: ClaimLimits.Patience
     let presenterTimeout: Duration
     let sabotage: Sabotage?
 
