@@ -35,6 +35,14 @@ import Testing
             ])
     }
 
+    @Test func `the manual page has the options with a value that the helper takes for itself`() throws {
+        let script = try String(contentsOfFile: Self.helper, encoding: .utf8)
+        let page = try String(contentsOfFile: Self.helper + ".8", encoding: .utf8)
+        let taken = script.matches(of: /\b([a-z_]+)=\*/).map { String($0.output.1) }.filter { $0 != "comment" }
+        let explained = page.matches(of: /\n\.It Cm (\w+) Ns =/).map { String($0.output.1) }
+        #expect(taken == explained && !taken.isEmpty)
+    }
+
     @Test(.enabled(if: geteuid() == 0, "another user's mount takes root"))
     func `a user's daemon gets nothing of root's environment`() async throws {
         let (arguments, variables) = try await run(options: "setuid=nobody,allow_other")
