@@ -268,7 +268,7 @@ import Testing
         var faults = UploadFaults(fullBatch: 1)
         let item = pending(1)[0]
         for pause in [1, 2, 4, 8, 16, 32, 60, 60] {
-            faults.refused(item, because: "it cannot be read", mayPass: true, at: .zero)
+            faults.refused(item, because: "it cannot be read", isUnreadable: true, at: .zero)
             #expect(faults.pause(at: .zero) == .seconds(pause))
         }
     }

@@ -251,6 +251,22 @@ import Testing
         try await close(a, b)
     }
 
+    @Test func `bytes that their own disk does not give`() async throws {
+        let (a, b, _) = try await pair()
+        try a.fileSystem.setPaused(.root, true)
+        try await a.write("precious", to: "f")
+        // Without any file, the disk of the state would count as missing.
+        try await a.write("other", to: "g")
+        let (place, away) = ("\(a.state)/files/f", "\(a.state)/away")
+        try FileManager.default.moveItem(atPath: place, toPath: away)
+        try a.fileSystem.setPaused(.root, false)
+        try await expect(.edited.with { $0.uploadingError = 256 }, of: "f", on: a)
+        try FileManager.default.moveItem(atPath: away, toPath: place)
+        try await a.removeAttribute("uploadingError", of: "f")
+        try await expect(.complete, of: "f", on: a)
+        try await close(a, b)
+    }
+
     @Test func `bytes that the other device has not uploaded yet`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("late", to: "f")

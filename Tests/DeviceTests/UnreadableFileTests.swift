@@ -36,9 +36,11 @@ import Testing
         try a.fileSystem.setPaused(.root, false)
         #expect(
             try await holds {
-                let reason = try a.fileSystem.itemStatus("f").uploadingError?.text
-                return try reason == loss.reason && a.fileSystem.itemStatus("g").isUploaded
+                let fault = try a.fileSystem.itemStatus("f").uploadingError
+                let isOtherUploaded = try a.fileSystem.itemStatus("g").isUploaded
+                return fault == ItemFault(code: 256, text: loss.reason) && isOtherUploaded
             })
+        await #expect(throws: FileError(.inputOutput, loss.reason)) { try await a.fileSystem.sync(wait: true) }
         #expect(Glibc.rename(away, place) == 0)
         // By itself, within a minute of the first attempt.
         #expect(try await holds { try a.fileSystem.itemStatus("f").isUploaded })

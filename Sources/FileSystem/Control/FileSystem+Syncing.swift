@@ -26,8 +26,8 @@ extension FileSystem {
     ///
     /// - Parameter wait: Whether to return only when nothing is left to upload or to apply.
     /// - Throws: ``FileError`` with `unreachable` when the store does not answer within the network timeout; `busy` at
-    ///   once when the remaining changes are paused or held, `overQuota` when the store has no room for them;
-    ///   `readOnly` when there are changes and the store refuses writing.
+    ///   once when the remaining changes are paused or held, `overQuota` when the store has no room for them, `inputOutput`
+    ///   when they cannot be read here; `readOnly` when there are changes and the store refuses writing.
     package func sync(wait: Bool) async throws(FileError) {
         try syncUnlikeTemporary()
         syncEngine.uploader.retry(nil)
@@ -87,7 +87,9 @@ extension FileSystem {
     private func heldBack() throws(FileError) -> FileError? {
         guard syncEngine.uploader.isIdle, try replica.waitingCount() > 0 else { return nil }
         if let heldDeletions { return FileError(.busy, heldDeletions) }
-        if let fault = syncEngine.uploader.anyFault { return FileError(.overQuota, fault.text) }
+        if let fault = syncEngine.uploader.anyFault {
+            return FileError(fault.code == 4354 ? .overQuota : .inputOutput, fault.text)
+        }
         return FileError(.busy, "some changed items are paused; to resume sync, run: dewpoint resume PATH")
     }
 

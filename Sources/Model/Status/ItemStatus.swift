@@ -45,7 +45,7 @@ package struct ItemStatus: Hashable, Sendable, Codable {
 /// Why an item's bytes cannot be transferred, with Apple's number for it (`NSCocoaErrorDomain`).
 package struct ItemFault: Hashable, Sendable, Codable, CustomStringConvertible {
     /// 4353: not uploaded yet by the other device; 4354: over quota; 4355: the store does not answer; 640: no space
-    /// here; 259: the bytes in the container are damaged.
+    /// here; 256: its own disk does not give its bytes; 259: the bytes in the container are damaged.
     package var code: Int
     package var text: String
 

@@ -74,17 +74,18 @@ struct UploadFaults: Sendable {
     /// - Parameters:
     ///   - growth: How many bytes of the container's quota it needs, if that is the reason: then it waits until they are
     ///     there, too.
-    ///   - mayPass: Whether the reason may go by itself: then it is tried again soon, and less and less often.
+    ///   - isUnreadable: Whether this device's disk does not give its bytes: then it is tried again soon, and less and
+    ///     less often.
     mutating func refused(
-        _ pending: Pending, because reason: String, growth: Int64? = nil, mayPass: Bool = false, at now: Duration
+        _ pending: Pending, because reason: String, growth: Int64? = nil, isUnreadable: Bool = false, at now: Duration
     ) {
         var pause = Self.pauseLimit
-        if mayPass {
+        if isUnreadable {
             pause = min((faults[pending.item]?.pause ?? Self.readPauseStart / 2) * 2, Self.readPauseLimit)
         }
         faults[pending.item] = Fault(
-            fault: ItemFault(code: 4354, text: reason), position: pending.position, pause: pause, retry: now + pause,
-            growth: growth)
+            fault: ItemFault(code: isUnreadable ? 256 : 4354, text: reason), position: pending.position, pause: pause,
+            retry: now + pause, growth: growth)
     }
 
     /// Whether an item waits for room in the container's quota.

@@ -35,8 +35,9 @@ extension Uploader {
         let reason: String
         /// How many bytes of the container's quota it needs, if that is the reason.
         var growth: Int64?
-        /// Whether the reason may go by itself, so that it is worth to look often at first.
-        var mayPass = false
+        /// Whether this device's disk does not give its bytes. It may do so again, so that it is worth to look often at
+        /// first.
+        var isUnreadable = false
     }
 
     func refuse(_ candidate: Candidate, _ refusal: Refusal) {
@@ -46,7 +47,8 @@ extension Uploader {
             let isLogged = refusal.growth == nil || !state.faults.isOverQuota
             let isNew = state.faults.fault(of: candidate.pending.item)?.text != refusal.reason
             state.faults.refused(
-                candidate.pending, because: refusal.reason, growth: refusal.growth, mayPass: refusal.mayPass, at: now)
+                candidate.pending, because: refusal.reason, growth: refusal.growth, isUnreadable: refusal.isUnreadable,
+                at: now)
             return (isNew, isLogged)
         }
         guard isNew else { return }

@@ -14,9 +14,18 @@ extension Uploader {
         do {
             return try await read(item, into: &upload, within: &quota)
         } catch let error as FileError {
-            // Removed since the batch was listed: the outbox is up to date by now.
-            if error.code == .notFound, try !replica.isPending(item.item, position: item.position) { return nil }
-            refuse(Candidate(pending: item), Refusal(reason: "it cannot be read: \(error.detail)", mayPass: true))
+            switch error.code {
+            case .notFound, .denied, .notPermitted, .inputOutput, .isDirectory, .corrupt:
+                // Else it was removed since the batch was listed: the outbox is up to date by now.
+                guard try replica.isPending(item.item, position: item.position) else { break }
+                refuse(
+                    Candidate(pending: item), Refusal(reason: "it cannot be read: \(error.detail)", isUnreadable: true))
+            default:
+                // It was changed while it was read, say, or there is no descriptor left for it.
+                logger.error(
+                    "failed to upload an item; trying again later",
+                    metadata: ["item": "\(item.item)", "error": "\(error)"])
+            }
             return nil
         }
     }
