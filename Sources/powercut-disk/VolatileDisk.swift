@@ -16,7 +16,7 @@ final class VolatileDisk: Sendable {
         var bytes: [UInt8]
     }
 
-    /// Both views of the file. They are only used under the lock.
+    /// Both views of the file. Unchecked, since pointers are not Sendable: they are only used under the lock.
     private struct Views: @unchecked Sendable {
         /// What survives.
         let stable: UnsafeMutableRawPointer

@@ -39,7 +39,7 @@ enum IdentityWatch {
     }
 
     private struct Snapshot: @unchecked Sendable {
-        // NSData is immutable.
+        // Unchecked, since NSData is not declared Sendable. It is immutable.
         let token: NSData?
     }
 

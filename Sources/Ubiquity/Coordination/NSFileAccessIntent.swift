@@ -2,7 +2,8 @@
 ///
 /// Differences from Apple's: none known.
 public final class NSFileAccessIntent: NSObject, @unchecked Sendable {
-    // Written by the coordinator before the accessor runs, read by the accessor: the queue orders them.
+    // Unchecked, since `url` changes: written by the coordinator before the accessor runs, read by the accessor: the
+    // queue orders them.
 
     /// The current URL of the item: use it in the accessor, since the item may have moved while the call waited.
     public internal(set) var url: URL

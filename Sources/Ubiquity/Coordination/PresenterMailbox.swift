@@ -190,7 +190,7 @@ final class PresenterErrors: Sendable {
     }
 }
 
-/// An `NSError` is immutable, as Foundation documents it.
+/// Unchecked, since `NSError` is not declared Sendable: it is immutable, as Foundation documents it.
 struct SendableError: @unchecked Sendable {
     let error: NSError
     init(_ error: NSError) { self.error = error }

@@ -62,7 +62,8 @@ private enum SelectorObservers {
     /// By observer; guarded by its mutex. The entries of observers that are gone are removed when their number has
     /// doubled.
     private struct State: @unchecked Sendable {
-        // Holds tokens of a notification center, which is safe on all threads, and is used under the mutex only.
+        // Unchecked, since tokens are not declared Sendable: a notification center is safe on all threads, and the
+        // state is used under the mutex only.
         var registrations: [ObjectIdentifier: [Registration]] = [:]
         var sweepCount = 64
     }
@@ -71,6 +72,7 @@ private enum SelectorObservers {
 
     /// Carries a method to the posting thread, as the registering program asks for, or from there to the main queue.
     struct Delivery<Observer: AnyObject>: @unchecked Sendable {
+        // Unchecked, since the program's observer and method are not Sendable: it chose the threads that call it.
         weak var observer: Observer?
         /// Whether the method is called on the main thread only.
         let isMain: Bool
@@ -85,6 +87,7 @@ private enum SelectorObservers {
     }
 
     private struct Call<Observer: AnyObject>: @unchecked Sendable {
+        // Unchecked: handed over once, to the main queue.
         let observer: Observer
         let method: (Observer, Notification) -> Void
         let notification: Notification
@@ -139,6 +142,7 @@ private enum SelectorObservers {
 
     /// Takes registrations out of the mutex, or into it.
     private struct Sent: @unchecked Sendable {
+        // Unchecked: handed over once; who takes them out is the only one to have them.
         let registrations: [Registration]
     }
 

@@ -14,7 +14,8 @@ import Synchronization
 /// used, and ``removeOtherVersionsOfItem(at:)`` keeps them in the container. All class functions also accept the
 /// ``url`` of a version, which stands for its item. Files outside containers have a current version only.
 open class NSFileVersion: NSObject, @unchecked Sendable {
-    // All stored properties are constant, or guarded by a mutex; subclasses that add others must guard those.
+    // Unchecked, since an open class cannot be checked: all stored properties are constant, or guarded by a mutex;
+    // subclasses that add others must guard those.
 
     let itemURL: URL
     let id: String
