@@ -211,8 +211,8 @@ extension ControlSession {
         case .send, .write: break  // sent under the lock
         case .resume(let answer, let result): answer(result)
         case .finish(let answer, let result): answer(result)
-        case .progress(let tell, let progress): tell(progress)
-        case .lose(let tell, let end): tell(end)
+        case .progress(let report, let progress): report(progress)
+        case .lose(let report, let end): report(end)
         case .close(let inbox): inbox.close()
         case .deliver(let inbox, let message):
             guard !inbox.push(message) else { return }

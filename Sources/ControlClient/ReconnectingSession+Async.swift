@@ -3,12 +3,12 @@ package import Model
 extension ReconnectingSession {
     /// Opens a session that reconnects until ``close()``.
     ///
-    /// - Parameter onNews: Called in order; it must not block.
+    /// - Parameter onEvent: Called in order; it must not block.
     /// - Throws: When there is no daemon now.
     package static func open(
-        socketPath: String, onNews: @escaping @Sendable (News) -> Void = { _ in }
+        socketPath: String, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) async throws(ControlError) -> ReconnectingSession {
-        let session = ReconnectingSession(socketPath: { socketPath }, onNews: onNews)
+        let session = ReconnectingSession(socketPath: { socketPath }, onEvent: onEvent)
         do throws(ControlError) {
             _ = try await session.connected()
         } catch {

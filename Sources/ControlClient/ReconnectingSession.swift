@@ -14,7 +14,7 @@ import Synchronization
 /// them as async functions.
 package final class ReconnectingSession: Sendable {
     /// A notification for the owner.
-    package enum News: Equatable, Sendable {
+    package enum Event: Equatable, Sendable {
         /// The connection ended; all claims are lost.
         case lost(ControlError)
         /// A daemon is reachable again. Presenters were not notified of events in between.
@@ -52,7 +52,7 @@ package final class ReconnectingSession: Sendable {
 
     private let socketPath: @Sendable () -> String?
     private let packageExtensions: [String]
-    private let tell: @Sendable (News) -> Void
+    private let publish: @Sendable (Event) -> Void
     private let state = Mutex(State())
     /// Connecting may block, if the daemon does not accept connections.
     private let queue = DispatchQueue(label: "dewpoint.session")
@@ -65,14 +65,14 @@ package final class ReconnectingSession: Sendable {
     /// - Parameters:
     ///   - socketPath: Finds the socket, for each attempt to connect; `nil` when there is none.
     ///   - packageExtensions: Declared on each connection (``ControlSession/declarePackages(_:)``).
-    ///   - onNews: Called in order; it must not block.
+    ///   - onEvent: Called in order; it must not block.
     package init(
         socketPath: @escaping @Sendable () -> String?, packageExtensions: [String] = [],
-        onNews: @escaping @Sendable (News) -> Void = { _ in }
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.socketPath = socketPath
         self.packageExtensions = packageExtensions
-        tell = onNews
+        publish = onEvent
     }
 
     /// Ends the session for good, and with it everything that it holds.
@@ -258,7 +258,7 @@ extension ReconnectingSession {
             guard let self else { return }
             if let refusal, !isFirst {
                 self.state.withLock { $0.presenters[number] = nil }
-                self.tell(.presenterRefused(number, refusal))
+                self.publish(.presenterRefused(number, refusal))
             }
             self.registerAll(presenters.dropFirst(), in: session, isFirst: isFirst)
         }
@@ -276,7 +276,7 @@ extension ReconnectingSession {
             // Lost meanwhile: the attempt made for that may have found this one unfinished.
             reconnect(after: Self.firstPause)
         } else if !isFirst {
-            tell(.reconnected)
+            publish(.reconnected)
         }
         for waiter in waiters { waiter(.success(session)) }
     }
@@ -289,7 +289,7 @@ extension ReconnectingSession {
             return !state.isClosed
         }
         guard mustReconnect else { return }
-        tell(.lost(reason))
+        publish(.lost(reason))
         reconnect(after: Self.firstPause)
     }
 

@@ -195,7 +195,7 @@ struct SessionLedger {
         }
     }
 
-    /// The connection is closed, and all claims are lost. A caller that closed it is not told of lost claims.
+    /// The connection is closed, and all claims are lost. A caller that closed it is not notified of lost claims.
     mutating func end(_ error: ControlError) -> [Effect] {
         guard end == nil else { return [] }
         end = error

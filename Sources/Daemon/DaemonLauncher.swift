@@ -28,11 +28,11 @@ package struct DaemonLauncher: Sendable {
 
     private let arguments: [String]
     private let mountpoint: String
-    private let state: StatePlace
+    private let state: StateDirectory
 
     /// - Parameter arguments: Of this program, which make it serve in the foreground and report to ``readyDescriptor``.
     ///   All paths are absolute.
-    package init(arguments: [String], mountpoint: String, state: StatePlace) {
+    package init(arguments: [String], mountpoint: String, state: StateDirectory) {
         self.arguments = arguments
         self.mountpoint = mountpoint
         self.state = state

@@ -24,7 +24,7 @@ import UnixSignals
 package struct DaemonService: Sendable {
     private let remote: RemoteContainer
     private let mountpoint: String
-    private let state: StatePlace
+    private let state: StateDirectory
     private let deviceName: String
     private let options: DaemonOptions
     /// Whether the options ask for a read-only mount, whatever the store says.
@@ -38,7 +38,7 @@ package struct DaemonService: Sendable {
     ///   - deviceName: The human-readable name under which other devices see this one's changes.
     ///   - notification: To the service manager that started the daemon.
     package init(
-        remote: RemoteContainer, mountpoint: String, state: StatePlace, deviceName: String, options: DaemonOptions,
+        remote: RemoteContainer, mountpoint: String, state: StateDirectory, deviceName: String, options: DaemonOptions,
         notification: ServiceNotification
     ) {
         self.remote = remote
@@ -57,7 +57,7 @@ package struct DaemonService: Sendable {
     /// A sentence for whoever mounts, once the mount answers: that it is read-only without their asking for it.
     package var notice: String? { isReadOnlyChosen ? nil : remote.readOnlyNotice }
 
-    private var note: EndingNote { EndingNote(state: state.path) }
+    private var shutdown: ShutdownRecord { ShutdownRecord(state: state.path) }
 
     /// Mounts and serves. Returns when the mount is gone and everything is closed.
     ///
@@ -77,10 +77,10 @@ package struct DaemonService: Sendable {
             close(fileSystem)
             throw error
         }
-        note.say("syncing local bytes to the disk of \(state.path)")
+        shutdown.record("syncing local bytes to the disk of \(state.path)")
         notification.status("syncing local bytes to the disk of \(state.path)")
         close(fileSystem)
-        note.remove()
+        shutdown.remove()
         logger.info("unmounted", metadata: ["mountpoint": "\(mountpoint)"])
     }
 
@@ -152,8 +152,8 @@ package struct DaemonService: Sendable {
     ) -> ServiceGroup {
         let mount = MountService(session: session) { [notification, mountpoint] in
             notification.stopping("unmounting \(mountpoint)")
-        } whenEnded: { [note, notification] in
-            note.say("ending its uploads and downloads")
+        } whenEnded: { [shutdown, notification] in
+            shutdown.record("ending its uploads and downloads")
             notification.stopping("ending its uploads and downloads")
         }
         let services: [any Service] =

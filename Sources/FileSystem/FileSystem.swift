@@ -30,7 +30,7 @@ package final class FileSystem: Sendable {
     /// The order of writes and renames.
     struct Locking: Sendable {
         let manager: LockManager
-        let places: ClaimPlaces
+        let places: ItemResolver
         let names: NameChanging
     }
 
@@ -40,7 +40,7 @@ package final class FileSystem: Sendable {
         let events: ItemEvents
         let access: SyncAccess
         let followers: ItemFollowers
-        let transfers: TransferNews
+        let transfers: TransferEvents
     }
 
     /// Downloads of files that are not local.
@@ -112,7 +112,7 @@ package final class FileSystem: Sendable {
             lockManager: locking.manager, claims: claims, places: locking.places, environment: context.environment,
             kernel: kernelLink)
         let followers = ItemFollowers(replica: replica)
-        let transfers = TransferNews(
+        let transfers = TransferEvents(
             downloads: downloads, events: events, followers: followers, environment: context.environment)
         coordination = CoordinatedAccess(
             claims: claims, events: events,
@@ -174,7 +174,7 @@ package final class FileSystem: Sendable {
         engineRuns.store(true, ordering: .relaxed)
         defer { engineRuns.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.reading.downloads.run(telling: self.received) }
+            group.addTask { await self.reading.downloads.run(publishing: self.received) }
             group.addTask { await self.syncEngine.run() }
             group.addTask { await self.locking.manager.run() }
             group.addTask { await self.coordination.claims.run() }
@@ -182,9 +182,9 @@ package final class FileSystem: Sendable {
             group.addTask { await self.coordination.transfers.run { self.syncEngine.uploader.percents } }
             group.addTask { await self.reading.placeholders.run() }
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
-            group.addTask { await self.settleNowAndThen() }
-            group.addTask { await self.noticeMappedWritesNowAndThen() }
-            group.addTask { await self.syncUnlikeTemporaryNowAndThen() }
+            group.addTask { await self.settlePeriodically() }
+            group.addTask { await self.noticeMappedWritesPeriodically() }
+            group.addTask { await self.syncUnlikeTemporaryPeriodically() }
             group.addTask { await self.forgetOldVersions() }
             group.addTask { await self.resumeWhenStoreReturns() }
             resumeDownloads()
@@ -214,7 +214,7 @@ package final class FileSystem: Sendable {
     private static let settlePause = Duration.seconds(300)
 
     /// Periodically makes downloads survive a power failure, in one sync rather than one for each file.
-    private func settleNowAndThen() async {
+    private func settlePeriodically() async {
         // Cancelled: the engine shuts down, and closing settles once more.
         while (try? await environment.sleep(Self.settlePause)) != nil {
             do throws(FileError) {
@@ -232,7 +232,7 @@ package final class FileSystem: Sendable {
 
     /// Notices what programs write through mappings that the kernel passed to the backing files, as long as there may
     /// be any: some programs keep them for weeks.
-    private func noticeMappedWritesNowAndThen() async {
+    private func noticeMappedWritesPeriodically() async {
         var hasFailed = false
         for await _ in files.mapped.additions {
             while true {
@@ -312,7 +312,7 @@ package final class FileSystem: Sendable {
 
 extension FileSystem.Locking {
     fileprivate init(_ context: SyncContext, _ options: FileSystemOptions) {
-        places = ClaimPlaces(replica: context.replica)
+        places = ItemResolver(replica: context.replica)
         manager = LockManager(options: options, environment: context.environment, places: places)
         names = NameChanging(lockManager: manager, places: places)
     }

@@ -34,7 +34,7 @@ package final class Replica: Sendable {
     /// How long the index may be locked by another program, in seconds, before a call fails with `busy`.
     static let busySeconds = 5.0
 
-    package let state: StateDirectory
+    package let state: ReplicaDirectory
     /// The identity of this replica among the container's devices.
     package let device: DeviceID
     /// The report of start-up repair; empty after an orderly shutdown.

@@ -8,9 +8,9 @@ package protocol SyncCoordination: Sendable {
     func mayUpload(_ inode: InodeNumber) throws(FileError) -> Bool
     /// Waits for the right to apply another device's commit.
     ///
-    /// - Parameter tell: Receives a description of the blocker, once the wait takes long.
+    /// - Parameter report: Receives a description of the blocker, once the wait takes long.
     /// - Returns: The grant, to be ended; `nil` when no claim or presenter is concerned.
-    func toApply(_ commit: Commit, tell: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant?
+    func toApply(_ commit: Commit, report: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant?
     /// Whether somebody has claimed what another device's commit changes; asked where there was no grant, right before
     /// the commit is applied.
     func isHeldOff(_ commit: Commit) throws(FileError) -> Bool
@@ -38,7 +38,7 @@ package protocol AppliedCommitEvents {
     /// Publishes the events, after the commit was applied.
     ///
     /// - Parameter displaced: Inodes that were displaced or moved back without being items of the commit.
-    func tell(displaced: [InodeNumber]) throws(FileError)
+    func publish(displaced: [InodeNumber]) throws(FileError)
 }
 
 /// Nothing is mounted: there are no claims and no observers.
@@ -47,7 +47,7 @@ package struct NoCoordination: SyncCoordination {
 
     package func mayUpload(_ inode: InodeNumber) throws(FileError) -> Bool { true }
     package func toApply(
-        _ commit: Commit, tell: @escaping @Sendable (String) -> Void
+        _ commit: Commit, report: @escaping @Sendable (String) -> Void
     ) async throws(FileError) -> SyncGrant? { nil }
     package func isHeldOff(_ commit: Commit) throws(FileError) -> Bool { false }
     package func events(of commit: Commit) throws(FileError) -> (any AppliedCommitEvents)? { nil }

@@ -189,11 +189,11 @@ package struct Adoption {
         switch keyPath(object) {
         case nil: return
         case .failure(let refusal)?:
-            return sender.tell(TransferProblem(.skipped, path: shownPath, refusal.reason))
+            return sender.report(TransferProblem(.skipped, path: shownPath, refusal.reason))
         case .success(let found)?: path = found
         }
         guard path.file != nil || object.byteCount == 0 else {
-            return sender.tell(
+            return sender.report(
                 TransferProblem(.skipped, path: shownPath, "its name ends with a slash, and it has bytes"))
         }
         if isContinued, try await isPresent(path, object, in: target) {
@@ -251,7 +251,7 @@ package struct Adoption {
                 arrivals.append(Arrival(record: candidate.record, content: content, path: candidate.path))
             }
             guard case .sent = try await sender.send(arrivals) else { continue }
-            reading.problems.forEach { sender.tell($0) }
+            reading.problems.forEach { sender.report($0) }
             return
         }
         throw FileError(.busy, "another device keeps condemning the objects of this upload; try again later")

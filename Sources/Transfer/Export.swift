@@ -46,7 +46,7 @@ package final class Export: Sendable {
     /// - Parameter path: A directory that is created, or that exists and is empty.
     /// - Throws: ``FileError`` with `notEmpty`; `diskFull`; `unreachable` when the store no longer answers.
     package func run(into path: String) async throws(FileError) -> TransferReport {
-        let root = try OutputDirectory(root: path) { [self] problem in tell(problem) }
+        let root = try OutputDirectory(root: path) { [self] problem in report(problem) }
         try await catchUp()
         try await ScratchReplica.translating { try await write(root) }
         root.end()
@@ -62,11 +62,11 @@ package final class Export: Sendable {
             guard error.code == .corrupt, sync.replica.applied > 0 else { throw error }
             let reason =
                 "this is the state after commit \(sync.replica.applied), since the log is damaged behind it: "
-            tell(TransferProblem(.failed, path: "", reason + error.detail))
+            report(TransferProblem(.failed, path: "", reason + error.detail))
         }
     }
 
-    private func tell(_ problem: TransferProblem) {
+    private func report(_ problem: TransferProblem) {
         state.withLock { $0.report.count(problem.kind) }
         notify(problem)
     }
@@ -164,7 +164,7 @@ package final class Export: Sendable {
             return try body()
         } catch {
             guard error.code != .diskFull else { throw error }
-            tell(TransferProblem(.failed, path: path, error.detail))
+            report(TransferProblem(.failed, path: path, error.detail))
             return nil
         }
     }
@@ -188,7 +188,7 @@ package final class Export: Sendable {
         } catch {
             // For example on a case-insensitive file system.
             guard error.code == .exists else { throw error }
-            tell(TransferProblem(.failed, path: output.path(of: child.name.string), error.detail))
+            report(TransferProblem(.failed, path: output.path(of: child.name.string), error.detail))
         }
         for version in entry.conflicts { try await writeConflict(version, of: child, metadata.mode, in: output) }
     }
@@ -242,7 +242,7 @@ package final class Export: Sendable {
         let file: Descriptor
         do throws(FileError) { file = try output.makeFile(name) } catch {
             guard error.code != .exists, error.code != .diskFull else { throw error }
-            tell(TransferProblem(.failed, path: output.path(of: name), error.detail))
+            report(TransferProblem(.failed, path: output.path(of: name), error.detail))
             return false
         }
         do throws(FileError) {
@@ -279,7 +279,7 @@ package final class Export: Sendable {
             guard !isSilent else { throw error }
         default: break
         }
-        tell(TransferProblem(.failed, path: path, error.detail))
+        report(TransferProblem(.failed, path: path, error.detail))
     }
 
     /// Fetches all chunks, a few ranges at a time; holes stay holes.

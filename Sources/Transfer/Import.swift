@@ -141,7 +141,7 @@ package struct Import {
             do {
                 if let inner = try await take(bytes, frame) { stack.append(inner) }
             } catch let error as FileError where error.isOfOneFile {
-                sender.tell(TransferProblem(.failed, path: frame.directory.path(of: bytes), error.detail))
+                sender.report(TransferProblem(.failed, path: frame.directory.path(of: bytes), error.detail))
             }
         }
     }
@@ -157,7 +157,7 @@ package struct Import {
         switch self.name(bytes, in: directory, status) {
         case .success(let found): name = found
         case .failure(let refusal):
-            sender.tell(TransferProblem(.skipped, path: path, refusal.reason))
+            sender.report(TransferProblem(.skipped, path: path, refusal.reason))
             return nil
         }
         if presentPaths.contains(ItemPath(path)) {
@@ -171,7 +171,7 @@ package struct Import {
             return nil
         case .symbolicLink:
             guard let target = String(validating: try directory.target(of: bytes), as: UTF8.self) else {
-                sender.tell(TransferProblem(.skipped, path: path, "its target is not UTF-8"))
+                sender.report(TransferProblem(.skipped, path: path, "its target is not UTF-8"))
                 return nil
             }
             record.target = LinkTarget(target)
@@ -180,7 +180,7 @@ package struct Import {
         case .directory:
             let names = frame.names + [name]
             if let refusal = rule.refusal(ofDirectoryAt: names) {
-                sender.tell(TransferProblem(.skipped, path: path, refusal.reason))
+                sender.report(TransferProblem(.skipped, path: path, refusal.reason))
                 return nil
             }
             let inner = try directory.directory(bytes)
@@ -192,7 +192,7 @@ package struct Import {
             try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: 0)
             return Frame(directory: inner, item: record.id, names: names, rest: rest)
         case .fifo, .socket, .characterDevice, .blockDevice:
-            sender.tell(TransferProblem(.skipped, path: path, "items of its kind are not synced"))
+            sender.report(TransferProblem(.skipped, path: path, "items of its kind are not synced"))
             return nil
         }
     }
@@ -232,7 +232,7 @@ package struct Import {
         for _ in 0..<Self.batchLimit {
             let (arrivals, problems) = try await read(sources)
             guard case .sent = try await sender.send(arrivals) else { continue }
-            problems.forEach { sender.tell($0) }
+            problems.forEach { sender.report($0) }
             return
         }
         throw FileError(.busy, "another device keeps condemning the objects of this upload; try again later")

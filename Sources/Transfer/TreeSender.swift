@@ -48,7 +48,7 @@ struct TreeSender {
     }
 
     /// Reports and counts an item that is left out.
-    mutating func tell(_ problem: TransferProblem) {
+    mutating func report(_ problem: TransferProblem) {
         report.count(problem.kind)
         notify(problem)
     }
@@ -246,6 +246,6 @@ struct TreeSender {
                 report.byteCount += arrival.record.size
             }
         }
-        plan.problems.forEach { tell($0) }
+        plan.problems.forEach { report($0) }
     }
 }

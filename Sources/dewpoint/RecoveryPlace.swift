@@ -16,7 +16,7 @@ struct RecoveryPlace {
     private let lock: Int32
     private static let prefix = "recovering."
 
-    var state: StatePlace { StatePlace(path: "\(path)/state") }
+    var state: StateDirectory { StateDirectory(path: "\(path)/state") }
     var mountpoint: String { "\(path)/mount" }
 
     /// - Parameter state: The state of the mount.
@@ -74,6 +74,6 @@ struct RecoveryPlace {
             CommandFailure.say("\(mountpoint) is still mounted; unmount it, and remove \(path)")
             return
         }
-        do { try StatePlace(path: path).remove() } catch { CommandFailure.say("\(error)") }
+        do { try StateDirectory(path: path).remove() } catch { CommandFailure.say("\(error)") }
     }
 }

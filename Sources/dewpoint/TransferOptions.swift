@@ -22,14 +22,14 @@ struct TransferOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    func visit(_ url: String) async throws -> ContainerVisit {
+    func session(_ url: String) async throws -> TemporarySession {
         let name = deviceName ?? MountPlan.hostName()
         guard 1...MountPlan.deviceNameByteLimit ~= name.utf8.count else {
             throw CommandFailure(
                 .usage, "the device name must have 1 to \(MountPlan.deviceNameByteLimit) bytes")
         }
         let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
-        return try await ContainerVisit(location, deviceName: name) { TransferText.tell($0) }
+        return try await TemporarySession(location, deviceName: name) { TransferText.report($0) }
     }
 
     /// Prints the result.

@@ -7,8 +7,8 @@ final class NoteWatcher: NSObject, NSFilePresenter {
     let presentedItemURL: URL?
     let presentedItemOperationQueue = OperationQueue()
     private let folder: URL
-    /// The dates of the edits that were told. Used on the queue of the messages only.
-    private var told: [String: Date] = [:]
+    /// The dates of the edits that were announced. Used on the queue of the messages only.
+    private var announced: [String: Date] = [:]
 
     init(_ folder: URL) {
         self.folder = folder
@@ -22,34 +22,35 @@ final class NoteWatcher: NSObject, NSFilePresenter {
     /// A presenter is not retained, so it must be removed.
     func stop() { NSFileCoordinator.removeFilePresenter(self) }
 
-    func presentedSubitemDidAppear(at url: URL) { tellEdit("made", url) }
+    func presentedSubitemDidAppear(at url: URL) { announceEdit("made", url) }
 
-    /// Also told of deletions. An edit of another device is told when it is known, and again when its bytes are here.
+    /// Also called for deletions. An edit of another device is announced when it is known, and again when its bytes are
+    /// here.
     func presentedSubitemDidChange(at url: URL) {
-        guard FileManager.default.fileExists(atPath: url.path) else { return tell(url, "was deleted") }
-        tellEdit("changed", url)
+        guard FileManager.default.fileExists(atPath: url.path) else { return announce(url, "was deleted") }
+        announceEdit("changed", url)
     }
 
     func presentedSubitem(at oldURL: URL, didMoveTo newURL: URL) {
         let name = newURL.deletingPathExtension().lastPathComponent
-        isNote(oldURL) ? tell(oldURL, "is now \(name)") : tellEdit("made", newURL)
+        isNote(oldURL) ? announce(oldURL, "is now \(name)") : announceEdit("made", newURL)
     }
 
     func presentedSubitem(at url: URL, didGain version: NSFileVersion) {
         guard version.isConflict, !version.isResolved else { return }
-        tell(url, "has another version, by \(version.localizedNameOfSavingComputer ?? "?")")
+        announce(url, "has another version, by \(version.localizedNameOfSavingComputer ?? "?")")
     }
 
-    func presentedSubitem(at url: URL, didResolve version: NSFileVersion) { tell(url, "is no longer in conflict") }
+    func presentedSubitem(at url: URL, didResolve version: NSFileVersion) { announce(url, "is no longer in conflict") }
 
-    private func tellEdit(_ what: String, _ url: URL) {
+    private func announceEdit(_ what: String, _ url: URL) {
         guard isNote(url), let version = NSFileVersion.currentVersionOfItem(at: url),
-            let date = version.modificationDate, told.updateValue(date, forKey: url.lastPathComponent) != date
+            let date = version.modificationDate, announced.updateValue(date, forKey: url.lastPathComponent) != date
         else { return }
-        tell(url, "was \(what) on \(version.localizedNameOfSavingComputer ?? "?")")
+        announce(url, "was \(what) on \(version.localizedNameOfSavingComputer ?? "?")")
     }
 
-    private func tell(_ url: URL, _ what: String) {
+    private func announce(_ url: URL, _ what: String) {
         if isNote(url) { say("[presenter] \(url.deletingPathExtension().lastPathComponent) \(what)") }
     }
 

@@ -79,7 +79,7 @@ struct Simulation {
         let devices = (0..<world.scenario.deviceCount).map { number in
             SimulatedDevice(
                 world: world, number: number, name: String(UnicodeScalar(UInt8(ascii: "A") + UInt8(number))),
-                skew: world.scenario.skews[number], tellsChanges: world.scenario.tellsChanges[number])
+                skew: world.scenario.skews[number], sendsHints: world.scenario.sendsHints[number])
         }
         for device in devices { try device.start() }
         return devices

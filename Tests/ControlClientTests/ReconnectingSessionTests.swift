@@ -32,10 +32,10 @@ import Testing
             try connection.send(.granted(claim: claim, id: 2, paths: ["b.txt"]))
             connection.drain()
         }
-        let news = Journal<ReconnectingSession.News>()
+        let events = Journal<ReconnectingSession.Event>()
         let journal = Journal<String>()
         let losses = Journal<ClaimEnded.Reason>()
-        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath, onNews: { news.note($0) })
+        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath, onEvent: { events.note($0) })
         try await session.present(
             PresenterRequest(presenter: 7, path: "a.txt", methods: [.didMove]), TestPresenter(journal))
         #expect(try await journal.entries(count: 1) == ["didMove moved.txt"])
@@ -46,7 +46,7 @@ import Testing
         }
         #expect(try await losses.entries(count: 1) == [.revoked])
         #expect(
-            try await news.entries(count: 2) == [.lost(.daemonUnreachable("the connection ended")), .reconnected])
+            try await events.entries(count: 2) == [.lost(.daemonUnreachable("the connection ended")), .reconnected])
         #expect(try await journal.entries(count: 2).last == "didChange again")
         await session.release(held)  // belongs to the first connection: nothing is sent on the second
         #expect(try await session.claim(ClaimRequest(claim: 0, items: items)).id == 2)
@@ -60,13 +60,13 @@ import Testing
             try connection.send(.refused(RequestRefused(code: .notFound, message: "gone", presenter: 7)))
             connection.drain()
         }
-        let news = Journal<ReconnectingSession.News>()
-        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath, onNews: { news.note($0) })
+        let events = Journal<ReconnectingSession.Event>()
+        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath, onEvent: { events.note($0) })
         try await session.present(
             PresenterRequest(presenter: 7, path: "a.txt", methods: []), TestPresenter(Journal()))
         daemon.hangUp()
         #expect(
-            try await news.entries(count: 3).dropFirst()
+            try await events.entries(count: 3).dropFirst()
                 == [.presenterRefused(7, .refused(FileError(.notFound, "gone"))), .reconnected])
         await session.close()
     }
@@ -76,12 +76,12 @@ import Testing
             try connection.open()
             connection.drain()
         }
-        let news = Journal<ReconnectingSession.News>()
+        let events = Journal<ReconnectingSession.Event>()
         let path = try #require(daemon?.socketPath)
-        let session = try await ReconnectingSession.open(socketPath: path, onNews: { news.note($0) })
+        let session = try await ReconnectingSession.open(socketPath: path, onEvent: { events.note($0) })
         daemon?.hangUp()
         daemon = nil
-        _ = try await news.entries(count: 1)
+        _ = try await events.entries(count: 1)
         await #expect(throws: ClaimFailure.control(.daemonUnreachable("the connection ended"))) {
             try await session.claim(ClaimRequest(claim: 0, items: [.init("a", reading: [])]))
         }

@@ -13,23 +13,23 @@ import Testing
         }
     }
 
-    private func told(_ event: ItemEvent, by origin: PresenterID? = nil) -> [PresenterID: [PresenterNotice]] {
+    private func published(_ event: ItemEvent, by origin: PresenterID? = nil) -> [PresenterID: [PresenterNotice]] {
         Dictionary(grouping: table.notices(of: event, by: origin), by: \.presenter).mapValues { $0.map(\.notice) }
     }
 
     @Test mutating func `presenters of an item and of the directories above it are notified of its changes`() throws {
         // 1 presents the root, 2 the document, 3 the folder around it.
         #expect(
-            told(.changed(document))
+            published(.changed(document))
                 == [1: [.subitemDidChange(document)], 2: [.didChange], 3: [.subitemDidChange(document)]])
-        #expect(told(.changed(stranger)) == [1: [.subitemDidChange(stranger)]])
+        #expect(published(.changed(stranger)) == [1: [.subitemDidChange(stranger)]])
         let created = plainFile(60, in: document.ancestors, "new")
-        #expect(told(.appeared(created)) == [1: [.subitemDidAppear(created)], 3: [.subitemDidAppear(created)]])
+        #expect(published(.appeared(created)) == [1: [.subitemDidAppear(created)], 3: [.subitemDidAppear(created)]])
         #expect(
-            told(.deleted(document)) == [1: [.subitemDidChange(document)], 3: [.subitemDidChange(document)]])
+            published(.deleted(document)) == [1: [.subitemDidChange(document)], 3: [.subitemDidChange(document)]])
         for change in VersionChange.allCases {
             let above = PresenterNotice.subitemVersion(change, "v", document)
-            #expect(told(.version(change, "v", document)) == [1: [above], 2: [.version(change, "v")], 3: [above]])
+            #expect(published(.version(change, "v", document)) == [1: [above], 2: [.version(change, "v")], 3: [above]])
         }
     }
 
@@ -39,20 +39,20 @@ import Testing
         let expected: [PresenterID: [PresenterNotice]] = [
             1: [.subitemDidMove(from: folder, to: moved)], 2: [.didMove(to: inside)], 3: [.didMove(to: moved)],
         ]
-        #expect(told(.moved(from: folder, to: moved)) == expected)
+        #expect(published(.moved(from: folder, to: moved)) == expected)
         // The notices are the same after the table has applied the move.
         _ = table.moved(InodeNumber(20), to: moved, now: .ms(0))
-        #expect(told(.moved(from: folder, to: moved)) == expected)
+        #expect(published(.moved(from: folder, to: moved)) == expected)
         let out = plainFile(7, in: [root], "out")
-        #expect(told(.moved(from: document, to: out))[3] == [.subitemDidMove(from: document, to: out)])
+        #expect(published(.moved(from: document, to: out))[3] == [.subitemDidMove(from: document, to: out)])
         let incoming = plainFile(8, in: document.ancestors, "in")
-        #expect(told(.moved(from: stranger, to: incoming))[3] == [.subitemDidAppear(incoming)])
+        #expect(published(.moved(from: stranger, to: incoming))[3] == [.subitemDidAppear(incoming)])
     }
 
     @Test mutating func `presenters of a missing item are notified when it is created, or moved there`() throws {
         let place = plainFile(nil, in: document.ancestors, "new")
         try table.register(presenter(4, of: place))
-        #expect(told(.appeared(plainFile(60, in: document.ancestors, "new")))[4] == [.didChange])
+        #expect(published(.appeared(plainFile(60, in: document.ancestors, "new")))[4] == [.didChange])
         let (from, to) = (
             plainFile(61, in: document.ancestors, "new.tmp"), plainFile(61, in: document.ancestors, "new")
         )
@@ -66,12 +66,12 @@ import Testing
         #expect(notices[4] == [.didChange] && notices[5] == [.didMove(to: to)])
         // From now on it is the item's.
         #expect(table.presentersAwaiting(to) == [])
-        #expect(told(.changed(to))[4] == [.didChange])
+        #expect(published(.changed(to))[4] == [.didChange])
     }
 
     @Test mutating func `the presenter that caused an event is notified only of versions`() throws {
-        #expect(told(.changed(document), by: 2)[2] == nil)
-        #expect(told(.version(.gained, "v", document), by: 2)[2] == [.version(.gained, "v")])
+        #expect(published(.changed(document), by: 2)[2] == nil)
+        #expect(published(.version(.gained, "v", document), by: 2)[2] == [.version(.gained, "v")])
     }
 
     @Test mutating func `a package presenter without subitem methods is notified that the package changed`() throws {
@@ -79,18 +79,18 @@ import Testing
         try table.register(presenter(4, of: package, methods: few))
         try table.register(presenter(5, of: folder, methods: few))
         for event: ItemEvent in [.changed(packageFile), .appeared(packageFile), .deleted(packageFile)] {
-            #expect(told(event)[4] == [.didChange])
+            #expect(published(event)[4] == [.didChange])
         }
-        #expect(told(.moved(from: packageFile, to: packageFile))[4] == [.didChange])
-        #expect(told(.version(.lost, "v", packageFile))[4] == nil)
+        #expect(published(.moved(from: packageFile, to: packageFile))[4] == [.didChange])
+        #expect(published(.version(.lost, "v", packageFile))[4] == nil)
         // The presenter of an ordinary directory is not notified.
-        #expect(told(.changed(document))[5] == nil)
+        #expect(published(.changed(document))[5] == nil)
     }
 
     @Test mutating func `presenters are notified only of the ubiquity attributes that they observe`() throws {
         let keys: Set<String> = ["NSURLUbiquitousItemIsUploadedKey", "NSURLIsUbiquitousItemKey", "NSURLNameKey"]
         #expect(
-            told(.ubiquityAttributes(keys, document)) == [
+            published(.ubiquityAttributes(keys, document)) == [
                 2: [
                     .didChangeUbiquityAttributes(["NSURLUbiquitousItemIsUploadedKey", "NSURLIsUbiquitousItemKey"])
                 ]
@@ -98,10 +98,10 @@ import Testing
         var picky = presenter(2, of: document)
         picky.observedAttributes = ["NSURLNameKey"]
         try table.register(picky)
-        #expect(told(.ubiquityAttributes(keys, document))[2] == [.didChangeUbiquityAttributes(["NSURLNameKey"])])
+        #expect(published(.ubiquityAttributes(keys, document))[2] == [.didChangeUbiquityAttributes(["NSURLNameKey"])])
         picky.observedAttributes = []
         try table.register(picky)
-        #expect(told(.ubiquityAttributes(keys, document)) == [:])
+        #expect(published(.ubiquityAttributes(keys, document)) == [:])
     }
 
     @Test(arguments: PresenterMethod.allCases)

@@ -35,8 +35,8 @@ import Testing
         let base = FileManager.default.temporaryDirectory.appending(path: "location-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
         let variables = ["HOME": "/nonexistent", "XDG_STATE_HOME": base]
-        func record(_ name: String, _ url: String, _ endpoint: String?) throws -> StatePlace {
-            let place = StatePlace(path: "\(base)/dewpoint/\(name)")
+        func record(_ name: String, _ url: String, _ endpoint: String?) throws -> StateDirectory {
+            let place = StateDirectory(path: "\(base)/dewpoint/\(name)")
             try place.make()
             try place.record(try ContainerLocation(url: url, endpoint: endpoint, region: endpoint == nil ? nil : "r"))
             return place

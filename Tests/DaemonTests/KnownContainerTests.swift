@@ -19,10 +19,10 @@ import Testing
             settings: .init(name: "Notes", documentScopePublic: true, folderLevels: .any))
     }
 
-    private func make(_ identity: ContainerIdentity) async throws -> StatePlace {
+    private func make(_ identity: ContainerIdentity) async throws -> StateDirectory {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try await RemoteContainer.create(at: try place, identity: identity)
-        let state = StatePlace(container: identity.id, environment: environment)
+        let state = StateDirectory(container: identity.id, environment: environment)
         try state.make()
         return state
     }
@@ -34,37 +34,37 @@ import Testing
         defer { remove() }
         let identity = try identity()
         _ = try await make(identity)
-        let atHome = StatePlace(path: "\(directory)/.local/state/dewpoint/\(identity.id)")
+        let atHome = StateDirectory(path: "\(directory)/.local/state/dewpoint/\(identity.id)")
         try atHome.make()
         try atHome.record(identity, at: try place)
         let service = ["HOME": directory, "STATE_DIRECTORY": "\(directory)/service"]
-        #expect(StatePlace.known(try place, environment: service, user: 0) == atHome)
-        #expect(StatePlace.known(try place, environment: ["HOME": directory], user: 0) == atHome)
-        #expect(StatePlace.known(try place, environment: ["HOME": "/nonexistent"], user: 0) == nil)
+        #expect(StateDirectory.known(try place, environment: service, user: 0) == atHome)
+        #expect(StateDirectory.known(try place, environment: ["HOME": directory], user: 0) == atHome)
+        #expect(StateDirectory.known(try place, environment: ["HOME": "/nonexistent"], user: 0) == nil)
         // Where there are two, the one in the place for new ones is used.
-        let ofService = StatePlace(path: "\(directory)/service/\(identity.id)")
+        let ofService = StateDirectory(path: "\(directory)/service/\(identity.id)")
         try ofService.make()
         try ofService.record(identity, at: try place)
-        #expect(StatePlace.known(try place, environment: service, user: 0) == ofService)
-        #expect(StatePlace.known(try place, environment: ["HOME": directory], user: 0) == atHome)
+        #expect(StateDirectory.known(try place, environment: service, user: 0) == ofService)
+        #expect(StateDirectory.known(try place, environment: ["HOME": directory], user: 0) == atHome)
     }
 
     @Test func `a recorded container is found by its URL only, and only if one state has that URL`() async throws {
         defer { remove() }
         let identity = try identity()
         let state = try await make(identity)
-        #expect(try StatePlace.known(place, environment: environment) == nil)
+        #expect(try StateDirectory.known(place, environment: environment) == nil)
         try state.record(identity, at: place)
-        #expect(try StatePlace.known(place, environment: environment) == state)
+        #expect(try StateDirectory.known(place, environment: environment) == state)
         #expect(try state.identity(of: place) == identity)
         #expect(try state.identity(of: elsewhere) == nil)
-        #expect(try StatePlace.known(elsewhere, environment: environment) == nil)
+        #expect(try StateDirectory.known(elsewhere, environment: environment) == nil)
         #expect(try state.location().url == url)
         // Two state directories have the same URL: only the store can tell which one is meant.
-        let second = StatePlace(path: "\(directory)/state/dewpoint/second")
+        let second = StateDirectory(path: "\(directory)/state/dewpoint/second")
         try second.make()
         try second.record(identity, at: place)
-        #expect(try StatePlace.known(place, environment: environment) == nil)
+        #expect(try StateDirectory.known(place, environment: environment) == nil)
     }
 
     @Test func `a known container opens while its store is unavailable, and reconnects when it is back`() async throws {

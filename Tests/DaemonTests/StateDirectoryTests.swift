@@ -4,7 +4,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite struct StatePlaceTests {
+@Suite struct StateDirectoryTests {
     @Test(
         arguments: [
             (1000, ["XDG_STATE_HOME": "/s", "HOME": "/h"], "/s/dewpoint"),
@@ -22,14 +22,14 @@ import Testing
     ) throws {
         let id = try #require(ContainerIdentifier("iCloud.com.example.Notes"))
         #expect(
-            StatePlace(container: id, environment: environment, user: user).path
+            StateDirectory(container: id, environment: environment, user: user).path
                 == "\(directory)/iCloud.com.example.Notes")
     }
 
     @Test func `a state directory is created with access for its owner only`() throws {
         let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
-        try StatePlace(path: "\(base)/a/b").make()
+        try StateDirectory(path: "\(base)/a/b").make()
         let attributes = try FileManager.default.attributesOfItem(atPath: "\(base)/a/b")
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
@@ -39,15 +39,15 @@ import Testing
         let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
         try FileManager.default.createDirectory(atPath: "\(base)/a", withIntermediateDirectories: true)
-        #expect(!StatePlace(path: "\(base)/a").isBackup)
+        #expect(!StateDirectory(path: "\(base)/a").isBackup)
         try "a.backup-1".write(toFile: "\(base)/a/BACKUP", atomically: true, encoding: .utf8)
-        #expect(!StatePlace(path: "\(base)/a").isBackup)
+        #expect(!StateDirectory(path: "\(base)/a").isBackup)
         #expect(rename("\(base)/a", "\(base)/a.backup-1") == 0)
-        #expect(StatePlace(path: "\(base)/a.backup-1").isBackup)
+        #expect(StateDirectory(path: "\(base)/a.backup-1").isBackup)
     }
 
     @Test func `reading the location from a missing state directory throws notFound`() throws {
-        let error = try #require(throws: DaemonError.self) { try StatePlace(path: "/nonexistent").location() }
+        let error = try #require(throws: DaemonError.self) { try StateDirectory(path: "/nonexistent").location() }
         #expect(error.kind == .notFound)
     }
 
@@ -61,23 +61,23 @@ import Testing
         #expect(symlink("own", "\(base)/link") == 0)
         func refusal(_ given: String, _ resolved: String) throws -> DaemonError {
             try #require(throws: DaemonError.self) {
-                try StatePlace(given: "\(base)/\(given)", resolved: "\(base)/\(resolved)")
+                try StateDirectory(given: "\(base)/\(given)", resolved: "\(base)/\(resolved)")
             }
         }
         #expect(try refusal("link", "own").kind == .denied)
         #expect(try refusal("link//", "own").kind == .denied)
         let open = try refusal("open/new", "open/new")
         #expect(open.kind == .denied && open.description.hasPrefix("\(base)/open is writable by everyone"))
-        #expect(throws: DaemonError.self) { try StatePlace(path: "\(base)/open/new").make() }
+        #expect(throws: DaemonError.self) { try StateDirectory(path: "\(base)/open/new").make() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(base)/open").isEmpty)
-        try StatePlace(path: "\(base)/sticky/new").make()
-        try StatePlace(given: "\(base)/link/new", resolved: "\(base)/own/new").make()
+        try StateDirectory(path: "\(base)/sticky/new").make()
+        try StateDirectory(given: "\(base)/link/new", resolved: "\(base)/own/new").make()
     }
 
     @Test func `the device name is kept until another one is given`() throws {
         let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
-        let state = StatePlace(path: base)
+        let state = StateDirectory(path: base)
         try state.make()
         let location = try ContainerLocation(url: "file:///nowhere")
         #expect(state.deviceName == nil)

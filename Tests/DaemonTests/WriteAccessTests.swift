@@ -81,7 +81,7 @@ import Testing
     @Test func `the state remembers what the store said about writing, with the device's name`() throws {
         let directory = URL.temporaryDirectory.appending(path: "access-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let state = StatePlace(path: directory)
+        let state = StateDirectory(path: directory)
         try state.make()
         let place = try ContainerLocation(url: "s3://notes/work")
         #expect(state.lastAccess == .writable)

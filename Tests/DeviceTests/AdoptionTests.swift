@@ -33,7 +33,7 @@ import Testing
         store.setNeighbour("photosx/other", [1])
         let neighbours = store.neighbours
         let report = try await bench.adopt("photos/", in: store)
-        #expect(report.fileCount == 5 && report.directoryCount == 2 && report.failedCount == 0, "\(bench.told)")
+        #expect(report.fileCount == 5 && report.directoryCount == 2 && report.failedCount == 0, "\(bench.reported)")
         #expect(try await keys("packs/") == [])
         // One for each object that is not empty.
         #expect(try await keys("adopted/").count == 4)
@@ -63,7 +63,7 @@ import Testing
         #expect(store.neighbours == neighbours)
 
         let exported = try await bench.export(store)
-        #expect(exported.fileCount == 5 && exported.failedCount == 0, "\(bench.told)")
+        #expect(exported.fileCount == 5 && exported.failedCount == 0, "\(bench.reported)")
         var edited = Self.long
         edited.replaceSubrange(1 << 20..<1 << 20 + 7, with: Array("changed".utf8))
         #expect(FileManager.default.contents(atPath: bench.path("out/2026/long")) == Data(edited))
@@ -101,7 +101,7 @@ import Testing
         #expect(try await c.read("b") == "other")
         try await c.close()
         let report = try await bench.export(store)
-        #expect(report.fileCount == 1 && bench.told == ["failed a"])
+        #expect(report.fileCount == 1 && bench.reported == ["failed a"])
     }
 
     @Test func `an adopted object with the same bytes under a new ETag can be read`() async throws {
@@ -144,7 +144,7 @@ import Testing
         let report = try await bench.adopt("p/", in: store)
         #expect(report.fileCount == 2 && report.directoryCount == 2 && report.skippedCount == 6)
         #expect(
-            bench.told
+            bench.reported
                 == [
                     "failed twin", "failed twin/x", "skipped ../x", "skipped .DS_Store", "skipped /x",
                     "skipped a.nosync/b",
@@ -188,7 +188,7 @@ import Testing
             if key == "p/a", once.isFirst { store.setNeighbour("p/a", Self.long.reversed()) }
         }
         let report = try await bench.adopt("p/", in: eventful)
-        #expect(report.fileCount == 1 && bench.told == ["failed a"])
+        #expect(report.fileCount == 1 && bench.reported == ["failed a"])
         #expect(try await bench.adopt("p/", in: store, isContinued: true).fileCount == 1)
         _ = try await bench.export(store)
         #expect(FileManager.default.contents(atPath: bench.path("out/a")) == Data(Self.long.reversed()))

@@ -25,7 +25,7 @@ import Testing
         busy.copied(file, at: .seconds(316))
         #expect(!isDue(file, 615, 1000))
         #expect(isDue(file, 616, 1000))
-        // Somebody waits.
+        // A caller waits.
         #expect(!isDue(other, 20, 10))
         #expect(isDue(other, 30, 10))
         #expect(busy.waiting.map(\.number) == [file, other])

@@ -52,7 +52,7 @@ import Testing
         use.note()
         #expect(told.withLock { $0 } == 0)
         #expect(use.take() && !use.take())
-        use.tellNext(true)
+        use.noteNext(true)
         use.note()
         use.note()
         #expect(told.withLock { $0 } == 1)

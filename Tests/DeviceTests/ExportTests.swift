@@ -32,7 +32,7 @@ import Testing
         let listing = try await bench.listing("out")
         #expect(listing == (try await bench.listing("restored")))
         #expect(listing.split(separator: "\n").count == 11)
-        #expect(bench.told == [])
+        #expect(bench.reported == [])
         // A hole of 66 MiB takes no space.
         let blocks = try await bench.script("stat -c %b out/sparse.img")
         #expect((Int(blocks.trimmingCharacters(in: .newlines)) ?? .max) < 100)
@@ -80,14 +80,14 @@ import Testing
         let report = try await bench.export(store)
         // The first chunk of that pack belonged to a letter that has been edited since.
         #expect(report.failedCount == 1 && report.fileCount == 7)
-        #expect(bench.told == ["failed sparse.img"])
+        #expect(bench.reported == ["failed sparse.img"])
         #expect(!FileManager.default.fileExists(atPath: bench.path("out/sparse.img")))
         pack[32] ^= 1
         pack[44] ^= 1
         try await store.put(packs[0], .bytes(pack))
         let second = try await bench.export(store, to: "second")
-        #expect(second.failedCount == 3, "\(bench.told)")
-        #expect(!bench.told.contains { $0.contains("雨") })
+        #expect(second.failedCount == 3, "\(bench.reported)")
+        #expect(!bench.reported.contains { $0.contains("雨") })
     }
 
     @Test func `a target directory that is not empty is refused and left unchanged`() async throws {
@@ -153,7 +153,7 @@ import Testing
         let store = try fixtureStore()
         try await store.put(ChangeLog.key(3), .bytes([1]))
         let report = try await bench.export(store)
-        #expect(report.failedCount == 1 && bench.told == ["failed "])
+        #expect(report.failedCount == 1 && bench.reported == ["failed "])
         #expect(try await bench.script("ls out") == "Documents\nall hole\nhollow.bin\nlatest\npasswd\nsparse.img\n")
     }
 

@@ -47,7 +47,7 @@ import Testing
         let report = try await bench.importTree(to: store)
         #expect(report.fileCount == 8 && report.directoryCount == 3 && report.linkCount == 1)
         #expect(report.failedCount == 0 && report.skippedCount == 0)
-        #expect(bench.told == [])
+        #expect(bench.reported == [])
         try await b.fileSystem.sync(wait: true)
         #expect(try await b.read("d/one") == "one\n")
         #expect(try b.names() == ["cafe\u{301}", "caf\u{e9}", "d", "empty", "mine", "new\nline", "nothing", "sparse"])
@@ -122,7 +122,7 @@ import Testing
         #expect(report.fileCount == 1 && report.directoryCount == 1 && report.skippedCount == 7)
         #expect(report.failedCount == 0)
         #expect(
-            bench.told == [
+            bench.reported == [
                 "skipped .DS_Store", "skipped d/.f.swp", "skipped d/link", "skipped d/pipe", "skipped d/~$x",
                 "skipped d/\u{fffd}", "skipped e.nosync",
             ])
@@ -136,7 +136,7 @@ import Testing
         try await Container.create(in: store, identity: identity)
         try await bench.script("mkdir -p in/Documents/a/b in/x/y/z; touch in/Documents/a/b/c in/Documents/a/d")
         let report = try await bench.importTree(to: store)
-        #expect(report.fileCount == 1 && report.directoryCount == 5 && bench.told == ["skipped Documents/a/b"])
+        #expect(report.fileCount == 1 && report.directoryCount == 5 && bench.reported == ["skipped Documents/a/b"])
         let refusal = FileError(.notPermitted, "this container allows 1 level of directories below Documents")
         await #expect(throws: refusal) {
             try await bench.importTree(to: store, into: "Documents/a/b")
@@ -174,7 +174,7 @@ import Testing
         }
         let report = try await bench.importTree(to: eventful)
         #expect(report.fileCount == 1 && report.directoryCount == 0 && report.presentCount == 2)
-        #expect(bench.told == ["failed d/clash", "failed f", "failed f/x"])
+        #expect(bench.reported == ["failed d/clash", "failed f", "failed f/x"])
         try await b.fileSystem.sync(wait: true)
         #expect(
             try await b.tree() == [
@@ -227,7 +227,7 @@ import Testing
             _ = try await bench.export(store)
             #expect(try await bench.listing("in") == (try await bench.listing("out")))
         } else {
-            #expect(report.fileCount == 1 && bench.told == ["failed busy"])
+            #expect(report.fileCount == 1 && bench.reported == ["failed busy"])
         }
     }
 
@@ -238,7 +238,7 @@ import Testing
             if operation == .create, key == ChangeLog.key(1) { try await bench.script("rm -f in/z") }
         }
         let report = try await bench.importTree(to: eventful)
-        #expect(report.fileCount == 1001 && report.failedCount == 1 && bench.told == ["failed z"])
+        #expect(report.fileCount == 1001 && report.failedCount == 1 && bench.reported == ["failed z"])
     }
 
     @Test(arguments: [

@@ -81,7 +81,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `the kernel is not told of an inode that was deleted after it was read`() {
+    @Test func `the kernel is not given an inode that was deleted after it was read`() {
         let references = KernelReferences()
         let (a, b) = (InodeNumber(rawValue: 5), InodeNumber(rawValue: 6))
         let moment = references.moment

@@ -59,7 +59,7 @@ import Testing
         let status = try reader.containerStatus()
         #expect(status.readOnly == .init(.store, detail: Self.refusal))
         // A container that can only be read is no problem, as long as nothing is to be written.
-        #expect(status.problem == nil && status.pendingUploadCount == 0 && reader.fileSystem.ailment == nil)
+        #expect(status.problem == nil && status.pendingUploadCount == 0 && reader.fileSystem.healthProblem == nil)
         #expect(try await reader.fileSystem.syncEngine.check() == [])
         try await reader.close()
         #expect(writeCount == 0)

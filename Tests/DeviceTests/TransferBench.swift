@@ -28,7 +28,7 @@ final class TransferBench: Sendable {
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
     /// The reported problems, as `kind path`.
-    var told: [String] { problems.withLock { $0.map { "\($0.kind) \($0.path)" }.sorted() } }
+    var reported: [String] { problems.withLock { $0.map { "\($0.kind) \($0.path)" }.sorted() } }
 
     var notify: @Sendable (TransferProblem) -> Void {
         { [self] problem in problems.withLock { $0.append(problem) } }

@@ -49,8 +49,8 @@ extension RealMount {
                     a.point)
                 try await Command.script(#"rsync -an "$1/" "$2/""#, a.path("d"), container.directory + "/copy")
                 #expect(try await a.downloadingStatus("d/away") == .notDownloaded)
-                let told = try await container.dewpoint(["download", "--dry-run", a.point])
-                #expect(told == "\(a.point): 1 file, 3.0 MiB\n")
+                let said = try await container.dewpoint(["download", "--dry-run", a.point])
+                #expect(said == "\(a.point): 1 file, 3.0 MiB\n")
                 #expect(try await a.downloadingStatus("d/away") == .notDownloaded)
                 try await Command.check(["sha256sum", a.path("d/away")])
                 #expect(
@@ -66,8 +66,8 @@ extension RealMount {
                     a.point)
                 try await a.sync()
                 try await a.evict("d")
-                let told = try await container.dewpoint(["download", "--dry-run", a.point])
-                #expect(told.hasPrefix("\(a.point): 3 files, "))
+                let said = try await container.dewpoint(["download", "--dry-run", a.point])
+                #expect(said.hasPrefix("\(a.point): 3 files, "))
 
                 // An indexer that is a script and starts other programs.
                 let indexer = try await a.program(
@@ -91,7 +91,7 @@ extension RealMount {
                     #"printf '%s\n' "$2" > "$1"; cp "$1" "$3""#, script, preview, container.directory + "/file.so")
                 let thumbnail = try await Command.run([worker, script, a.path("d/two.pdf")])
                 #expect(thumbnail.errors.contains("Resource deadlock avoided"))
-                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)
+                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == said)
 
                 let copied = try await Command.run([worker, container.directory + "/file.so", a.path("d/two.pdf")])
                 #expect(!copied.errors.contains("Resource deadlock avoided"))
@@ -113,8 +113,8 @@ extension RealMount {
                     a.point, container.directory + "/copy")
                 try await a.sync()
                 try await a.evict("d")
-                let told = try await container.dewpoint(["download", "--dry-run", a.point])
-                #expect(told.hasPrefix("\(a.point): 2 files, "))
+                let said = try await container.dewpoint(["download", "--dry-run", a.point])
+                #expect(said.hasPrefix("\(a.point): 2 files, "))
                 try await Command.script(
                     #"rsync -an "$1/" "$2/"; rsync -an "$1/" "$2-new/"; find "$1" -size +1 -printf ''; ls -lRZ "$1"; du -s --apparent-size "$1"; stat "$1"/*"#,
                     a.path("d"), container.directory + "/copy")
@@ -123,11 +123,11 @@ extension RealMount {
                     #"! command -v gio > /dev/null || gio list --attributes "$2" "$1""#, a.path("d"),
                     "standard::type,standard::size,standard::icon,standard::content-type,time::modified,access::can-read,thumbnail::path"
                 )
-                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)
+                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == said)
                 // Checksums need the bytes; how rsync handles the refusal does not matter here.
                 let checksums = ["rsync", "-an", "--checksum", a.path("d") + "/", container.directory + "/copy/"]
                 _ = try await Command.run(checksums)
-                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)
+                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == said)
 
                 try await a.unmount()
                 try await a.mount()

@@ -108,11 +108,11 @@ extension RealMount {
 
                 let (status, said) = try await run(container, "reset", point)
                 #expect(status == 75 && said.contains("1 change is not uploaded"), "\(said)")
-                let told = try await container.dewpoint(["reset", point, "--discard-changes"])
+                let printed = try await container.dewpoint(["reset", point, "--discard-changes"])
                 let states = container.directory + "/state-home/dewpoint"
                 let names = try listing(states)
                 #expect(names.count == 1 && names[0].hasPrefix(MountedContainer.identifier + ".backup-"))
-                #expect(told.contains(names[0]))
+                #expect(printed.contains(names[0]))
                 #expect(
                     try await Command.check(["cat", "\(states)/\(names[0])/files/two"]) == "two\n")
                 let again = try await run(container, "reset", point)

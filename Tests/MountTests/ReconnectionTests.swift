@@ -24,8 +24,8 @@ extension RealMount.Claims {
             let socket = try #require(
                 ControlSocket.places(mountpoint: a.point, environment: container.environment, user: geteuid()).first)
             let isBack = Mutex(false)
-            let session = try await ReconnectingSession.open(socketPath: socket.path) { news in
-                if news == .reconnected { isBack.withLock { $0 = true } }
+            let session = try await ReconnectingSession.open(socketPath: socket.path) { event in
+                if event == .reconnected { isBack.withLock { $0 = true } }
             }
             let listener = Listener()
             try await session.present(

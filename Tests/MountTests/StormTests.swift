@@ -13,8 +13,8 @@ extension RealMount {
         }
 
         private func missingFileCount(_ container: MountedContainer) async throws -> Int {
-            let told = try await container.dewpoint(["download", "--dry-run", container.a.point])
-            let words = told.dropFirst(container.a.point.count + 2).split(separator: " ")
+            let said = try await container.dewpoint(["download", "--dry-run", container.a.point])
+            let words = said.dropFirst(container.a.point.count + 2).split(separator: " ")
             return try #require(words.first.flatMap { Int($0) })
         }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DiskReserveTests {
     @Test func `what one change uses of the reserve is not taken back when another ends`() throws {
         let lab = try Lab()
-        let state = StateDirectory(lab.path)
+        let state = ReplicaDirectory(lab.path)
         func isThere() -> Bool { FileManager.default.fileExists(atPath: "\(lab.path)/\(state.reserveName)") }
         let reserve = try DiskReserve(state)
         #expect(isThere())

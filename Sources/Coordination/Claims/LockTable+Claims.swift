@@ -103,7 +103,7 @@ extension LockTable {
         return effects
     }
 
-    /// Removes a set; presenters that relinquished for it are told. `end` is `nil` when its own client released it.
+    /// Removes a set; presenters that relinquished for it are notified. `end` is `nil` when its own client released it.
     mutating func finish(_ set: ClaimSetID, _ end: ClaimEnd?, _ effects: inout [Effect]) {
         guard let entry = claims.remove(set) else { return }
         if let end { effects.append(.claim(.ended(set, end))) }

@@ -21,7 +21,7 @@ extension LockTable {
         return (.parked, effects)
     }
 
-    /// A name change that was told to proceed is over, whether it succeeded or not.
+    /// A name change that was allowed to proceed is over, whether it succeeded or not.
     package mutating func nameChanged(_ ticket: Ticket, now: Instant) -> [Effect] {
         guard claims.names.underWay[ticket] != nil else { return [] }
         return ending(now: now) { table, _ in table.claims.names.finish(ticket) }

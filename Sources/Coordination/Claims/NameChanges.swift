@@ -33,7 +33,7 @@ extension NameChange {
     }
 }
 
-/// Name changes that wait for claims, and those that were told to proceed and are not over.
+/// Name changes that wait for claims, and those that were allowed to proceed and are not over.
 struct NameChanges: Sendable {
     struct Waiting: Sendable {
         var change: NameChange

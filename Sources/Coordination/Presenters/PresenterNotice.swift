@@ -62,44 +62,44 @@ extension Presenters {
     func notices(
         of event: ItemEvent, by origin: PresenterID?, awaiting: Set<PresenterID> = []
     ) -> [(PresenterID, PresenterNotice)] {
-        var told: [(Presenter, PresenterNotice)] = []
+        var notices: [(Presenter, PresenterNotice)] = []
         var isForAll = false
         func above(_ item: ClaimItem, _ notice: PresenterNotice) {
-            told += directories(above: item).map { ($0, notice) }
+            notices += directories(above: item).map { ($0, notice) }
         }
         switch event {
         case .changed(let item):
-            told += presenting(item).map { ($0, .didChange) }
+            notices += presenting(item).map { ($0, .didChange) }
             above(item, .subitemDidChange(item))
         case .appeared(let item):
             // They were there first: the item was missing.
-            told += presenting(item).map { ($0, .didChange) }
+            notices += presenting(item).map { ($0, .didChange) }
             above(item, .subitemDidAppear(item))
         case .moved(let from, let to):
-            told += presenting(to).map { ($0, awaiting.contains($0.id) ? .didChange : .didMove(to: to)) }
+            notices += presenting(to).map { ($0, awaiting.contains($0.id) ? .didChange : .didMove(to: to)) }
             if let inode = to.inode {
-                told += inside(to).compactMap { presenter in
+                notices += inside(to).compactMap { presenter in
                     presenter.item.map { (presenter, .didMove(to: $0.following(inode, to: to))) }
                 }
             }
             above(from, .subitemDidMove(from: from, to: to))
             // The presenter of only the destination directory does not know the former place.
-            told += directories(above: to)
+            notices += directories(above: to)
                 .filter { presenter in !from.ancestors.contains { $0 == presenter.item?.inode } }
                 .map { ($0, .subitemDidAppear(to)) }
         case .deleted(let item):
             above(item, .subitemDidChange(item))
         case .version(let change, let version, let item):
             isForAll = true
-            told += presenting(item).map { ($0, .version(change, version)) }
+            notices += presenting(item).map { ($0, .version(change, version)) }
             above(item, .subitemVersion(change, version, item))
         case .ubiquityAttributes(let keys, let item):
-            told += presenting(item).compactMap { presenter in
+            notices += presenting(item).compactMap { presenter in
                 let observed = keys.filter { presenter.observes($0) }
                 return observed.isEmpty ? nil : (presenter, .didChangeUbiquityAttributes(observed))
             }
         }
-        return told.filter { isForAll || $0.0.id != origin }
+        return notices.filter { isForAll || $0.0.id != origin }
             .compactMap { presenter, notice in presenter.hears(notice).map { (presenter.id, $0) } }
             .sorted { $0.0 < $1.0 }
     }

@@ -31,7 +31,7 @@ extension LockTable {
         return .parked
     }
 
-    /// A write that was told to proceed is over, whether it succeeded or not.
+    /// A write that was allowed to proceed is over, whether it succeeded or not.
     package mutating func finished(
         _ inode: InodeNumber, by writer: Writer, byteCount: Int = 0, now: Instant
     ) -> [Effect] {

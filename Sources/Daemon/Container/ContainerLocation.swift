@@ -70,9 +70,10 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
     /// of them.
     ///
     /// - Parameter state: The state directory in which the last mount may have recorded it, if known.
-    package func resolved(state: StatePlace?, variables: [String: String]) throws(DaemonError) -> ContainerLocation {
+    package func resolved(state: StateDirectory?, variables: [String: String]) throws(DaemonError) -> ContainerLocation
+    {
         guard isBucket else { return self }
-        let last = StatePlace.lastLocation(url: url, state: state, variables: variables)
+        let last = StateDirectory.lastLocation(url: url, state: state, variables: variables)
         var resolved = self
         do throws(StoreError) {
             let location = try S3Location(

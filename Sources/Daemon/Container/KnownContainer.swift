@@ -9,7 +9,7 @@ import Remote
 ///     container.json    the identity, as in the store's `container.json` at the first mount;
 ///                       the index knows a quota that was changed since
 ///     daemon.json       the location that it belongs to, and whether its store let this device write
-extension StatePlace {
+extension StateDirectory {
     private var identityFile: String { "\(path)/container.json" }
 
     /// The state of the container at a location, among those in the default place.
@@ -17,7 +17,7 @@ extension StatePlace {
     /// - Returns: `nil` if there is none, or more than one: then the store must be asked which container it holds.
     package static func known(
         _ location: ContainerLocation, environment: [String: String], user: UInt32 = geteuid()
-    ) -> StatePlace? {
+    ) -> StateDirectory? {
         let places = all(environment, user: user).lazy.map { $0.filter { $0.identity(of: location) != nil } }
         // One in the place for new states wins over the others.
         guard let found = places.first(where: { !$0.isEmpty }), found.count == 1 else { return nil }
@@ -58,7 +58,7 @@ extension RemoteContainer {
     ///
     /// - Throws: ``DaemonError`` with `unreachable` when the store does not answer and the container is not known.
     package static func open(
-        _ location: ContainerLocation, state: StatePlace, link: DaemonOptions.Link? = nil
+        _ location: ContainerLocation, state: StateDirectory, link: DaemonOptions.Link? = nil
     ) async throws(DaemonError) -> RemoteContainer {
         guard let identity = state.identity(of: location) else {
             var remote = try await open(location, link: link)

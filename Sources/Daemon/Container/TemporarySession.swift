@@ -7,7 +7,7 @@ import Transfer
 
 /// Operations on a container without a mount and without a permanent state directory: for ``RemoteContainer``, as
 /// opened.
-package struct ContainerVisit: Sendable {
+package struct TemporarySession: Sendable {
     private let remote: RemoteContainer
     private let deviceName: String
     private let notify: @Sendable (TransferProblem) -> Void

@@ -17,7 +17,7 @@ struct Monitoring: Sendable {
 
     /// `GET /healthz`: 200 and `ok`, or 503 and the reason.
     func health() -> Response {
-        let reason = isMounted() ? fileSystem.ailment : "the container is not mounted"
+        let reason = isMounted() ? fileSystem.healthProblem : "the container is not mounted"
         return text("\(reason?.printable ?? "ok")\n", status: reason == nil ? .ok : .serviceUnavailable)
     }
 

@@ -2,12 +2,12 @@ import Foundation
 import Model
 import Replica
 
-extension StatePlace {
+extension StateDirectory {
     /// Moves a state that no daemon uses to another place, even on another disk. Blocks for as long as copying takes.
     ///
     /// - Throws: ``DaemonError``; then the state is still in one of the two places, or the same call can resume the
     ///   move.
-    package func move(to place: StatePlace) throws(DaemonError) {
+    package func move(to place: StateDirectory) throws(DaemonError) {
         do throws(FileError) {
             try StateMove(from: path, to: place.path).run()
         } catch {

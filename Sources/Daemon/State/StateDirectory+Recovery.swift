@@ -4,7 +4,7 @@ package import Model
 import Replica
 import Transfer
 
-extension StatePlace {
+extension StateDirectory {
     /// What can be had from a state whose machine is lost.
     package enum Recovery: Hashable, Sendable {
         /// A new state was made that uploads its changes when it is mounted.
@@ -13,10 +13,10 @@ extension StatePlace {
         case filesOnly(reason: String)
     }
 
-    private var files: String { StateDirectory(path).files }
+    private var files: String { ReplicaDirectory(path).files }
 
     /// Whether a daemon has it open.
-    package var isInUse: Bool { StateDirectory(path).isInUse }
+    package var isInUse: Bool { ReplicaDirectory(path).isInUse }
 
     /// Makes a new state of this one, which is only read. Blocks for as long as copying takes.
     ///
@@ -25,7 +25,7 @@ extension StatePlace {
     ///   - keepsDeletions: Whether the new state uploads deletions too.
     /// - Throws: ``DaemonError``: `notFound` when there is no state, `busy` while a daemon uses it, `denied` when it
     ///   belongs to another user, whose index could be anything.
-    package func recover(to place: StatePlace, keepsDeletions: Bool) throws(DaemonError) -> Recovery {
+    package func recover(to place: StateDirectory, keepsDeletions: Bool) throws(DaemonError) -> Recovery {
         var status = stat()
         guard lstat(path, &status) == 0 else {
             throw DaemonError(.notFound, "there is no state in \(path): \(String(cString: strerror(errno)))")

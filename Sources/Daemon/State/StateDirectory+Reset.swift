@@ -10,7 +10,7 @@ import Sync
 ///     mountpoint    in the state: where it was last mounted, so that it is found by that
 ///     BACKUP        in the state: the name under which it was set aside. While the directory has that name, it does not
 ///                   count as the state of its container
-extension StatePlace {
+extension StateDirectory {
     private var mountpointFile: String { "\(path)/mountpoint" }
     private var backupMark: String { "\(path)/BACKUP" }
 
@@ -26,7 +26,7 @@ extension StatePlace {
     }
 
     /// The states in their default places that were last mounted at a mountpoint.
-    package static func lastMounted(at mountpoint: String, environment: [String: String]) -> [StatePlace] {
+    package static func lastMounted(at mountpoint: String, environment: [String: String]) -> [StateDirectory] {
         all(environment).joined().filter { place in
             (try? String(contentsOfFile: place.mountpointFile, encoding: .utf8)) == mountpoint
         }
@@ -38,7 +38,7 @@ extension StatePlace {
     /// - Returns: The new name of the state.
     /// - Throws: ``DaemonError`` with `busy` while a daemon uses it, or when it has changes that are not uploaded;
     ///   `notFound` when it is no state.
-    package func reset(discardingChanges isDiscarding: Bool, now: Date = .now) throws(DaemonError) -> StatePlace {
+    package func reset(discardingChanges isDiscarding: Bool, now: Date = .now) throws(DaemonError) -> StateDirectory {
         let location = try location()
         let count: Int
         do throws(FileError) {
@@ -77,9 +77,9 @@ extension StatePlace {
         return count
     }
 
-    private func setAside(_ now: Date) throws(DaemonError) -> StatePlace {
+    private func setAside(_ now: Date) throws(DaemonError) -> StateDirectory {
         let stamp = now.formatted(.iso8601.timeSeparator(.omitted))
-        let backup = StatePlace(path: "\(path).backup-\(stamp)")
+        let backup = StateDirectory(path: "\(path).backup-\(stamp)")
         guard !FileManager.default.fileExists(atPath: backup.path) else {
             throw DaemonError(.cannotCreate, "\(backup.path) exists already; run this again in a second")
         }

@@ -10,7 +10,7 @@ import Remote
 ///     daemon.json       the container's URL, so that `check --state` needs none; the device's name
 ///     container.json    the container's identity, to mount it again without its store (``identity(of:)``)
 ///     daemon.log        the log of a daemon in the background; a long one is moved to daemon.log.1 at the next start
-package struct StatePlace: Hashable, Sendable {
+package struct StateDirectory: Hashable, Sendable {
     /// Absolute.
     package let path: String
 
@@ -41,11 +41,11 @@ package struct StatePlace: Hashable, Sendable {
     private static let serviceBase = "/var/lib/dewpoint"
 
     /// The states in the default places, by directory.
-    static func all(_ environment: [String: String], user: UInt32 = geteuid()) -> [[StatePlace]] {
+    static func all(_ environment: [String: String], user: UInt32 = geteuid()) -> [[StateDirectory]] {
         bases(environment, user: user).map { base in
             // Without the directory nothing was ever mounted.
             ((try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []).sorted()
-                .map { StatePlace(path: "\(base)/\($0)") }.filter { !$0.isBackup }
+                .map { StateDirectory(path: "\(base)/\($0)") }.filter { !$0.isBackup }
         }
     }
 
@@ -119,7 +119,7 @@ package struct StatePlace: Hashable, Sendable {
     }
 }
 
-extension StatePlace {
+extension StateDirectory {
     /// The contents of `daemon.json`: a location, the device's name, and what the store said about writing.
     private struct Note: Codable, Equatable {
         var location: ContainerLocation
@@ -206,14 +206,14 @@ extension StatePlace {
     ///
     /// - Parameter state: Where to look; `nil` for all states in their default places.
     /// - Returns: `nil` if it never was, or if the records differ: then it is ambiguous.
-    static func lastLocation(url: String, state: StatePlace?, variables: [String: String]) -> ContainerLocation? {
+    static func lastLocation(url: String, state: StateDirectory?, variables: [String: String]) -> ContainerLocation? {
         let places = state.map { [[$0]] } ?? all(variables)
         let found = Set(places.joined().compactMap { try? $0.location() }.filter { $0.url == url })
         return found.count == 1 ? found.first : nil
     }
 }
 
-extension StatePlace {
+extension StateDirectory {
     /// A log longer than this is moved aside when a daemon starts: 16 MiB.
     private static let logByteLimit = 16 << 20
     /// How many lines of the log of a dead daemon are shown.

@@ -100,7 +100,7 @@ final class CacheEvictor: Sendable {
             let missing = byteCount + FreeSpaceFloor.reserve(of: disk) - disk.availableByteCount
             let round = await round(eviction, max(missing, 0) + slack)
             try replica.makeDurable()
-            tell(of: round)
+            publish(round)
             return round.evictedFileCount > 0
         }
         return isDone ?? false
@@ -125,7 +125,7 @@ final class CacheEvictor: Sendable {
             let round = await round(eviction, excess)
             // Evicted bytes leave the disk only once the index is durable.
             try replica.makeDurable()
-            tell(of: round)
+            publish(round)
             return round.missingByteCount == 0
         } catch {
             logger.error("failed to check the size of the cache; trying again later", metadata: ["error": "\(error)"])
@@ -206,7 +206,7 @@ final class CacheEvictor: Sendable {
 
     // MARK: Logging
 
-    private func tell(of round: CacheStatus.Round) {
+    private func publish(_ round: CacheStatus.Round) {
         let before = lastRound.withLock { last in
             defer { last = round }
             return last

@@ -44,7 +44,7 @@ extension FileError {
 }
 
 extension PresenterNews {
-    init(presenter: UInt64, _ notice: PresenterNotice, _ places: ClaimPlaces) {
+    init(presenter: UInt64, _ notice: PresenterNotice, _ places: ItemResolver) {
         self.init(presenter: presenter, notice: notice.method)
         switch notice {
         case .didChange: break

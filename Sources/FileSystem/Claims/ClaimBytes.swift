@@ -22,7 +22,7 @@ struct ClaimBytes: Sendable {
     func download(_ items: [ClaimItem], _ progress: @escaping @Sendable (DownloadProgress) -> Void) async throws {
         let missing = try missing(items)
         let total = missing.reduce(0) { $0 + $1.size }
-        @Sendable func tell() {
+        @Sendable func report() {
             var done: Int64 = 0
             var count = 0
             for file in missing {
@@ -37,10 +37,10 @@ struct ClaimBytes: Sendable {
                 DownloadProgress(
                     bytesDone: done, bytesTotal: total, filesDone: count, filesTotal: missing.count))
         }
-        tell()
+        report()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                while (try? await environment.sleep(Self.progressPause)) != nil { tell() }
+                while (try? await environment.sleep(Self.progressPause)) != nil { report() }
             }
             for file in missing { try await makeLocal(file) }
             group.cancelAll()

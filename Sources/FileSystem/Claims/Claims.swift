@@ -49,7 +49,7 @@ final class Claims: Sendable {
 
     let state = Mutex(State())
     let lockManager: LockManager
-    let places: ClaimPlaces
+    let places: ItemResolver
     let downloadRules: DownloadRules
     let environment: EngineEnvironment
     let logger: Logger
@@ -58,7 +58,7 @@ final class Claims: Sendable {
     private let question: AsyncStream<Void>.Continuation
 
     init(
-        _ context: SyncContext, lockManager: LockManager, places: ClaimPlaces, downloadRules: DownloadRules,
+        _ context: SyncContext, lockManager: LockManager, places: ItemResolver, downloadRules: DownloadRules,
         bytes: ClaimBytes
     ) {
         self.lockManager = lockManager

@@ -34,7 +34,7 @@ struct CommitEvents: AppliedCommitEvents {
     }
 
     private static func look(
-        _ items: [ItemID], _ replica: Replica, _ places: ClaimPlaces
+        _ items: [ItemID], _ replica: Replica, _ places: ItemResolver
     ) throws(FileError) -> [ItemID: Seen] {
         var seen: [ItemID: Seen] = [:]
         for item in items {
@@ -51,7 +51,7 @@ struct CommitEvents: AppliedCommitEvents {
     /// Publishes the events, now that the commit is applied.
     ///
     /// - Parameter displaced: The items that were moved to make room for items of the commit.
-    func tell(displaced: [InodeNumber]) throws(FileError) {
+    func publish(displaced: [InodeNumber]) throws(FileError) {
         let after = try Self.look(items, replica, events.places)
         for inode in displaced {
             let place = try events.places.item(inode)
@@ -61,13 +61,13 @@ struct CommitEvents: AppliedCommitEvents {
             switch (before[item], after[item]) {
             case (nil, let new?): events.appeared(new.item, by: origin)
             case (let old?, nil): events.deleted(old.item, by: origin)
-            case (let old?, let new?): try tell(old, new, of: item)
+            case (let old?, let new?): try publish(old, new, of: item)
             case (nil, nil): break
             }
         }
     }
 
-    private func tell(_ old: Seen, _ new: Seen, of id: ItemID) throws(FileError) {
+    private func publish(_ old: Seen, _ new: Seen, of id: ItemID) throws(FileError) {
         if old.inode != new.inode { events.superseded(old.inode, by: new.item) }
         if old.item.name != new.item.name || old.item.parent != new.item.parent {
             events.moved(old.item, to: new.item, replacing: nil, by: origin)

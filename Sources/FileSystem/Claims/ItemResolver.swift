@@ -3,20 +3,20 @@ import Model
 import Replica
 
 /// Locates items for claims and presenters: from the index, at the time of the call.
-struct ClaimPlaces: Sendable {
+struct ItemResolver: Sendable {
     let replica: Replica
     let packages = DeclaredPackages()
 
     /// The location of an inode; for a file with several names, its first. An inode without a name is an orphan.
     func item(_ inode: InodeNumber) throws(FileError) -> ClaimItem {
-        item(try replica.whereabouts(of: inode))
+        item(try replica.resolvedPath(of: inode))
     }
 
     func item(_ entry: Entry) throws(FileError) -> ClaimItem { try item(entry.name, in: entry.parent) }
 
     /// The item with a name in a directory, or the empty place if there is none.
     func item(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> ClaimItem {
-        item(try replica.whereabouts(of: name, in: parent))
+        item(try replica.resolvedPath(of: name, in: parent))
     }
 
     /// The item or place at a path below the root: only the last component need not exist.
@@ -28,10 +28,10 @@ struct ClaimPlaces: Sendable {
     }
 
     /// The same, with everything else that the index has.
-    func place(at path: String, followingLink followsLink: Bool) throws(FileError) -> Whereabouts {
+    func place(at path: String, followingLink followsLink: Bool) throws(FileError) -> ResolvedPath {
         var path = path
         for _ in 0..<Self.linkLimit {
-            let found = try replica.whereabouts(at: path)
+            let found = try replica.resolvedPath(at: path)
             guard followsLink, let target = found.target else { return found }
             let above = ItemPath(path).components.dropLast()
             guard let next = Self.path(of: target, in: above) else {
@@ -69,7 +69,7 @@ struct ClaimPlaces: Sendable {
         return above.isEmpty ? name.string : "\(above)/\(name.string)"
     }
 
-    func item(_ place: Whereabouts) -> ClaimItem {
+    func item(_ place: ResolvedPath) -> ClaimItem {
         var packages = place.directories.filter { $0.name.map(self.packages.isPackage) ?? false }.map(\.inode)
         if let inode = place.inode, place.kind == .directory, place.name.map(self.packages.isPackage) ?? false {
             packages.append(inode)

@@ -33,7 +33,7 @@ final class SyncAccess: SyncCoordination {
     private let claims: Claims
     private let events: ItemEvents
     private let followers: ItemFollowers
-    private let transfers: TransferNews
+    private let transfers: TransferEvents
     /// How long to wait for presenters: a hung one must not keep a file from being uploaded or remote changes from
     /// being applied.
     private let patience: Duration
@@ -41,11 +41,11 @@ final class SyncAccess: SyncCoordination {
     private var replica: Replica { context.replica }
     private var environment: EngineEnvironment { context.environment }
     private var logger: Logger { context.logger }
-    private var places: ClaimPlaces { events.places }
+    private var places: ItemResolver { events.places }
 
     init(
         _ context: SyncContext, lockManager: LockManager, claims: Claims, events: ItemEvents, followers: ItemFollowers,
-        transfers: TransferNews, patience: Duration
+        transfers: TransferEvents, patience: Duration
     ) {
         self.context = context
         self.lockManager = lockManager
@@ -151,13 +151,13 @@ final class SyncAccess: SyncCoordination {
     /// Waits for permission to apply another device's commit: presenters of its items save first, or make way for a
     /// deletion.
     ///
-    /// - Parameter tell: Called with the reason once the wait takes long.
+    /// - Parameter report: Called with the reason once the wait takes long.
     /// - Returns: The grant, to be ended; `nil` when none is needed.
-    func toApply(_ commit: Commit, tell: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant? {
+    func toApply(_ commit: Commit, report: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant? {
         guard lockManager.hasClaimsOrPresenters, commit.device != replica.device else { return nil }
         let wanted = try claimsToApply(commit)
         guard let first = wanted.first.map({ places.path($0.item) }) else { return nil }
-        async let _: Void = tellOfWait(for: first, tell)
+        async let _: Void = reportWait(for: first, report)
         do throws(FileError) {
             let set = try await acquire(wanted)
             return SyncGrant { [self] in end(set) }
@@ -172,9 +172,9 @@ final class SyncAccess: SyncCoordination {
     }
 
     /// Reports a wait that takes long. Cancelled when the claim was granted in time.
-    private func tellOfWait(for path: String, _ tell: @Sendable (String) -> Void) async {
+    private func reportWait(for path: String, _ report: @Sendable (String) -> Void) async {
         guard (try? await environment.sleep(Self.silence)) != nil else { return }
-        tell(
+        report(
             "remote changes are waiting for the program that has claimed or presents \(path); see: dewpoint locks")
     }
 

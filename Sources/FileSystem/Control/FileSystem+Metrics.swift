@@ -9,7 +9,7 @@ extension FileSystem {
     /// Why this mount is not healthy, in a sentence; `nil` when it is.
     ///
     /// Offline is healthy: changes are kept, and sync resumes by itself. Not healthy is what a person has to mend.
-    package var ailment: String? {
+    package var healthProblem: String? {
         guard isRunning else { return "the engine is not running" }
         do throws(FileError) {
             _ = try replica.pendingCount()
@@ -30,7 +30,7 @@ extension FileSystem {
         if let quota = replica.quota { samples.append(MetricSample(.quotaBytes, Int(quota.byteCount))) }
         samples += logSamples()
         samples += claimSamples()
-        samples.append(MetricSample(.healthy, ailment == nil ? 1 : 0))
+        samples.append(MetricSample(.healthy, healthProblem == nil ? 1 : 0))
         samples.append(MetricSample(.storeAnswers, syncEngine.store.isFailing ? 0 : 1))
         samples.append(MetricSample(.heldPrograms, reading.throttle.reports.count { $0.state == .held }))
         return samples

@@ -245,7 +245,7 @@ extension FileSystem {
         }
         if new != nil { try showReplaced(entry, now: number) }
         activity.noteLocalChange()
-        tellReplaced(entry, now: number, conflicts: conflicts)
+        publishReplaced(entry, now: number, conflicts: conflicts)
     }
 
     private func showReplaced(_ entry: Entry, now number: InodeNumber) throws(FileError) {
@@ -258,7 +258,7 @@ extension FileSystem {
         if try replica.inode(number).hasIncoming { try request(number, because: .version) }
     }
 
-    private func tellReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {
+    private func publishReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {
         guard coordination.events.hasObservers else { return }
         if number != entry.inode, let place = try? locking.places.item(number) {
             coordination.events.superseded(entry.inode, by: place)

@@ -2,8 +2,8 @@ import Model
 import Replica
 import Synchronization
 
-/// What one client of ``FollowRequest`` is still to be told: which names changed, in their order, and the state
-/// of which items changed. The states themselves are read when they are told.
+/// What one client of ``FollowRequest`` is still to be sent: which names changed, in their order, and the state
+/// of which items changed. The states themselves are read when they are sent.
 final class FollowedChanges: Sendable {
     /// How many changes wait for a client that does not read, before it is disconnected.
     static let limit = 65_536
@@ -16,7 +16,7 @@ final class FollowedChanges: Sendable {
     }
 
     private struct State {
-        /// The last transaction of the index whose changes are here or were told.
+        /// The last transaction of the index whose changes are here or were sent.
         var sequence: Int64 = 0
         var places: [(sequence: Int64, change: PlaceChange)] = []
         var inodes: Set<InodeNumber> = []
@@ -29,7 +29,7 @@ final class FollowedChanges: Sendable {
 
     /// The path that is followed.
     let top: String
-    /// Yields when there is something to tell; ends when nothing more will be told.
+    /// Yields when there is something to send; ends when nothing more will be sent.
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     /// Ends at the overflow.
@@ -51,8 +51,8 @@ final class FollowedChanges: Sendable {
     /// Whether there were more changes than ``limit``: then some are missing, and the client must begin again.
     var isOverflown: Bool { state.withLock { $0.isOverflown } }
 
-    /// Waits until there may be something to tell.
-    /// - Returns: `false` when nothing more will be told, or when the task is cancelled.
+    /// Waits until there may be something to send.
+    /// - Returns: `false` when nothing more will be sent, or when the task is cancelled.
     func wait() async -> Bool {
         for await _ in wakes { return true }
         return false
@@ -109,7 +109,7 @@ final class FollowedChanges: Sendable {
 
     // MARK: Taking
 
-    /// Whether the changes of all transactions up to this one are here or were told.
+    /// Whether the changes of all transactions up to this one are here or were sent.
     func hasReached(_ sequence: Int64) -> Bool { state.withLock { $0.sequence >= sequence } }
 
     /// Takes the changes of names up to a transaction.
@@ -132,7 +132,7 @@ final class FollowedChanges: Sendable {
         }
     }
 
-    /// The state of an item is about to be read and told.
+    /// The state of an item is about to be read and sent.
     func forget(_ inode: InodeNumber) { state.withLock { _ = $0.inodes.remove(inode) } }
 
     /// Takes the items whose settings changed.

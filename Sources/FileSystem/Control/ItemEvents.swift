@@ -33,12 +33,12 @@ final class ItemEvents: Sendable {
     private let isFollowed = Atomic(false)
     private let lockManager: LockManager
     private let claims: Claims
-    let places: ClaimPlaces
+    let places: ItemResolver
     private let environment: EngineEnvironment
     private let kernel: any KernelCache
 
     init(
-        lockManager: LockManager, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment,
+        lockManager: LockManager, claims: Claims, places: ItemResolver, environment: EngineEnvironment,
         kernel: any KernelCache
     ) {
         self.kernel = kernel
@@ -89,13 +89,13 @@ final class ItemEvents: Sendable {
     /// Content or attributes of an item were written.
     func changed(_ inode: InodeNumber, by origin: Origin) {
         guard hasObservers, let item = try? places.item(inode), item.inode == .root || item.name != nil else { return }
-        tell(.changed(item), by: origin)
+        publish(.changed(item), by: origin)
     }
 
     /// An item appeared at an empty place.
     func appeared(_ item: ClaimItem, by origin: Origin) {
         lockManager.perform { table, now in table.appeared(item, now: now) }
-        tell(.appeared(item), by: origin)
+        publish(.appeared(item), by: origin)
     }
 
     /// - Parameter replaced: The inode that had the new name, if any.
@@ -108,10 +108,10 @@ final class ItemEvents: Sendable {
         }
         // An atomic save: reported as a write of the item with that name, since only a temporary file came and went.
         if replaced != nil, !isPresented {
-            tell(.deleted(from), by: origin)
-            tell(.changed(to), by: origin)
+            publish(.deleted(from), by: origin)
+            publish(.changed(to), by: origin)
         } else {
-            tell(.moved(from: from, to: to), by: origin, awaiting: awaiting)
+            publish(.moved(from: from, to: to), by: origin, awaiting: awaiting)
         }
     }
 
@@ -129,7 +129,7 @@ final class ItemEvents: Sendable {
             let names = names(of: [inode])
             lockManager.perform { table, now in table.disappeared(inode, names: names, now: now) }
         }
-        tell(.deleted(item), by: origin)
+        publish(.deleted(item), by: origin)
     }
 
     /// The places of files by now, under all their names: a hard-linked file that lost one of them is still claimed
@@ -147,7 +147,7 @@ final class ItemEvents: Sendable {
     }
 
     func version(_ change: VersionChange, _ id: String, of item: ClaimItem, by origin: Origin) {
-        tell(.version(change, id, item), by: origin)
+        publish(.version(change, id, item), by: origin)
     }
 
     /// - Parameter keys: For example `NSURLUbiquitousItemIsUploadedKey`.
@@ -157,12 +157,13 @@ final class ItemEvents: Sendable {
     }
 
     func ubiquityAttributes(_ keys: Set<String>, of item: ClaimItem) {
-        tell(.ubiquityAttributes(keys, item), by: .engine)
+        publish(.ubiquityAttributes(keys, item), by: .engine)
     }
 
-    /// Notifies presenters and followers when the kernel shows the change, as a rule: the request that makes it is not answered
-    /// yet, and a program that looks at once would see the names and bytes of before. In the order of the events.
-    private func tell(_ event: ItemEvent, by origin: Origin, awaiting: Set<PresenterID> = []) {
+    /// Notifies presenters and followers when the kernel shows the change, as a rule: the request that makes it is not
+    /// answered yet, and a program that looks at once would see the names and bytes of before. In the order of the
+    /// events.
+    private func publish(_ event: ItemEvent, by origin: Origin, awaiting: Set<PresenterID> = []) {
         guard hasObservers else { return }
         let notices = lockManager.hasClaimsOrPresenters ? self.notices(of: event, by: origin, awaiting) : []
         let news = hasFollowers ? self.news(of: event, by: origin) : nil
@@ -187,8 +188,8 @@ final class ItemEvents: Sendable {
         }
     }
 
-    /// A transfer started, advanced or ended without effect, or an item was pinned or paused. Presenters are told of the
-    /// outcome of transfers only.
+    /// A transfer started, advanced or ended without effect, or an item was pinned or paused. Presenters are notified
+    /// of the outcome of transfers only.
     func transferred(_ keys: Set<String>, of inode: InodeNumber) {
         guard hasFollowers, let item = try? places.item(inode), inode == .root || item.name != nil else { return }
         let news = news(of: .ubiquityAttributes(keys, item), by: .engine)
@@ -236,7 +237,7 @@ extension ItemEvent {
 }
 
 extension ItemNews {
-    fileprivate init(_ event: ItemEvent, _ places: ClaimPlaces, time: String) {
+    fileprivate init(_ event: ItemEvent, _ places: ItemResolver, time: String) {
         let kind: Event =
             switch event {
             case .changed: .changed

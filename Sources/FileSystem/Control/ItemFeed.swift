@@ -4,8 +4,8 @@ import Replica
 /// The lines of one client of ``FollowRequest``: the items at and below a path, then every change of them.
 ///
 /// What the client knows is always what the index had at some moment, as far as it was listed: before the lines of a
-/// page are told, so are the changes of names that the page reflects (``ItemPage/sequence``), in their order. States are
-/// read when a line is made, so they never go backwards.
+/// page are published, so are the changes of names that the page reflects (``ItemPage/sequence``), in their order.
+/// States are read when a line is made, so they never go backwards.
 package struct ItemFeed: Sendable {
     /// How many items one answer of ``next()`` takes at most, apart from the few that come with changed settings.
     static let batchLimit = 256
@@ -14,11 +14,11 @@ package struct ItemFeed: Sendable {
     private let changes: FollowedChanges
     private let follower: UInt64
     private var cursor: ListingCursor
-    /// A page that was read and is to be told after ``places``.
+    /// A page that was read and is to be published after ``places``.
     private var page: ItemPage?
     private var places: ArraySlice<PlaceChange> = []
-    /// Where items were told to be since the page was read: its state of them is older.
-    private var toldSincePage: [InodeNumber: String] = [:]
+    /// Where items were published to be since the page was read: its state of them is older.
+    private var placesSincePage: [InodeNumber: String] = [:]
     private var hasTop = false
     private var isGathered = false
     private var count = 0
@@ -76,11 +76,11 @@ package struct ItemFeed: Sendable {
         if !stateLines.isEmpty { return stateLines }
         if !cursor.isAtEnd {
             let page = try replica.nextPage(&cursor, limit: Self.batchLimit)
-            // Its transaction was committed, and tells of its changes in a moment.
+            // Its transaction was committed, and publishes its changes in a moment.
             while !changes.hasReached(page.sequence) { try await waitForChanges() }
             places = changes.takePlaces(through: page.sequence)[...]
             self.page = page
-            toldSincePage = [:]
+            placesSincePage = [:]
             return []
         }
         if !isGathered {
@@ -98,7 +98,7 @@ package struct ItemFeed: Sendable {
                     .busy,
                     "the client does not read: more than \(FollowedChanges.limit) changes, or "
                         + "\(FollowedChanges.byteLimit >> 20) MiB of paths, wait")
-                : FileError(.interrupted, "nothing more is told")
+                : FileError(.interrupted, "nothing more is published")
         }
     }
 
@@ -116,7 +116,7 @@ package struct ItemFeed: Sendable {
         if !isGathered { count += page.items.count }
         var lines: [ItemUpdate] = []
         for facts in page.items {
-            if let path = toldSincePage[facts.attributes.inode], path.utf8.elementsEqual(facts.path.utf8) { continue }
+            if let path = placesSincePage[facts.attributes.inode], path.utf8.elementsEqual(facts.path.utf8) { continue }
             lines.append(.item(try fileSystem.status(of: facts)))
         }
         return lines
@@ -124,7 +124,7 @@ package struct ItemFeed: Sendable {
 
     private mutating func lines(for batch: ArraySlice<PlaceChange>) throws(FileError) -> [ItemUpdate] {
         let inside = batch.filter { change in change.to.map { changes.position(of: $0.string) == .inside } ?? false }
-        // Told here.
+        // Published here.
         for change in inside { changes.forget(change.inode) }
         // In one read, which looks at each of the directories above them once.
         let names = Dictionary(grouping: try replica.facts(of: Set(inside.map(\.inode)))) { $0.attributes.inode }
@@ -147,7 +147,7 @@ package struct ItemFeed: Sendable {
             }
             // What came with a directory from elsewhere, or from where nothing was listed yet, is listed.
             if status.kind == .directory, from != .inside || !cursor.isAtEnd || page != nil { cursor.add(change.inode) }
-            toldSincePage[change.inode] = to
+            placesSincePage[change.inode] = to
             if from == .inside, let from = old { return [.moved(from: from, status)] }
             return [.item(status)]
         case (.inside, _): return old.map { [.removed(path: $0)] } ?? []

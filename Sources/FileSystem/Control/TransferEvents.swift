@@ -1,10 +1,10 @@
 import Model
 import Sync
 
-/// Tells followers how downloads and uploads start, advance and end.
+/// Publishes to followers how downloads and uploads start, advance and end.
 ///
-/// Percentages are compared from time to time, not told for every piece, and only while there are followers.
-final class TransferNews: Sendable {
+/// Percentages are compared from time to time, not published for every piece, and only while there are followers.
+final class TransferEvents: Sendable {
     /// The interval at which percentages are compared: at most five lines a second for an item.
     static let pause = Duration.milliseconds(200)
 
@@ -36,8 +36,8 @@ final class TransferNews: Sendable {
             while followers.hasFollowers || events.hasFollowers {
                 let nowDownloaded = downloads.percents
                 let nowUploaded = uploads()
-                tell(nowDownloaded, since: downloaded, UbiquityKeys.percentDownloaded)
-                tell(nowUploaded, since: uploaded, UbiquityKeys.percentUploaded)
+                publish(nowDownloaded, since: downloaded, UbiquityKeys.percentDownloaded)
+                publish(nowUploaded, since: uploaded, UbiquityKeys.percentUploaded)
                 if nowDownloaded.isEmpty && nowUploaded.isEmpty { break }
                 (downloaded, uploaded) = (nowDownloaded, nowUploaded)
                 // Cancelled: the engine shuts down.
@@ -46,14 +46,14 @@ final class TransferNews: Sendable {
         }
     }
 
-    private func tell(_ now: [InodeNumber: Double], since last: [InodeNumber: Double], _ keys: Set<String>) {
+    private func publish(_ now: [InodeNumber: Double], since last: [InodeNumber: Double], _ keys: Set<String>) {
         for (inode, percent) in now.sorted(by: { $0.key < $1.key }) {
             guard let before = last[inode], before != percent else { continue }
-            tell(keys, of: [inode])
+            publish(keys, of: [inode])
         }
     }
 
-    private func tell(_ keys: Set<String>, of inodes: [InodeNumber]) {
+    private func publish(_ keys: Set<String>, of inodes: [InodeNumber]) {
         followers.changed(inodes)
         for inode in inodes { events.transferred(keys, of: inode) }
     }
@@ -61,24 +61,24 @@ final class TransferNews: Sendable {
     // MARK: Starts and ends
 
     func began(downloading inode: InodeNumber) {
-        tell(UbiquityKeys.downloading, of: [inode])
+        publish(UbiquityKeys.downloading, of: [inode])
         wake()
     }
 
-    /// - Parameter isFinished: Whether the file is local now, which was told already.
+    /// - Parameter isFinished: Whether the file is local now, which was published already.
     func ended(downloading inode: InodeNumber, isFinished: Bool) {
         if isFinished {
             followers.changed([inode])
         } else {
-            tell(UbiquityKeys.downloading.union(UbiquityKeys.downloadingError), of: [inode])
+            publish(UbiquityKeys.downloading.union(UbiquityKeys.downloadingError), of: [inode])
         }
     }
 
     func began(uploading inode: InodeNumber) {
-        tell(UbiquityKeys.uploading, of: [inode])
+        publish(UbiquityKeys.uploading, of: [inode])
         wake()
     }
 
     /// These uploads ended without reaching the container.
-    func ended(uploading inodes: [InodeNumber]) { tell(UbiquityKeys.uploading, of: inodes) }
+    func ended(uploading inodes: [InodeNumber]) { publish(UbiquityKeys.uploading, of: inodes) }
 }

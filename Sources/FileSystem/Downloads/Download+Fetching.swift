@@ -81,7 +81,7 @@ extension Download {
             guard let bytes = try? staging.read(byteCount: piece.byteCount, at: piece.fileOffset),
                 ChunkHash(hashing: bytes) == piece.stored?.hash
             else { continue }
-            tell { $0.pieceFound(piece.index) }
+            handle { $0.pieceFound(piece.index) }
         }
     }
 
@@ -96,7 +96,7 @@ extension Download {
             context.logger.debug(
                 "failed to fetch the head of a file", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
-        tell { $0.headArrived(head) }
+        handle { $0.headArrived(head) }
     }
 
     /// Delays the fill until the first piece has arrived.
@@ -138,9 +138,9 @@ extension Download {
                     return
                 }
             case .failPieces(let error):
-                // Recorded before the readers are told.
+                // Recorded before the readers are answered.
                 context.recorder.record(error, of: inode)
-                tell { $0.piecesFailed(batch, error) }
+                handle { $0.piecesFailed(batch, error) }
                 return
             case .failDownload:
                 return
@@ -177,7 +177,7 @@ extension Download {
         if Task.isCancelled || withState({ $0.isEnding }) { throw CancellationError() }
         try await context.freeSpaceFloor.admitEvicting(bytes.count)
         // Waiters go first: writing to the disk takes as long as the hash did.
-        if tell({ $0.pieceVerified(piece.index, bytes) }) { await Task.yield() }
+        if handle({ $0.pieceVerified(piece.index, bytes) }) { await Task.yield() }
         do throws(FileError) {
             try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
         } catch {
@@ -187,20 +187,20 @@ extension Download {
             }
             try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
         }
-        tell { $0.pieceWritten(piece.index) }
+        handle { $0.pieceWritten(piece.index) }
     }
 
     /// Gives up when nothing has arrived for the network timeout, even while a call to the store hangs: waiters are
-    /// told at once, and the calls are cancelled.
+    /// answered at once, and the calls are cancelled.
     private func watch() async {
         while (try? await context.environment.sleep(DownloadRetry.watchPause)) != nil {
             let now = context.environment.uptime()
             let isStoreSilent = context.store.isSilent
             guard let error = withState({ $0.ticked(now: now, isStoreSilent: isStoreSilent) }) else { continue }
             context.store.noteGivenUp()
-            // Recorded before the readers are told.
+            // Recorded before the readers are answered.
             context.recorder.record(error, of: inode)
-            tell { $0.gaveUp(error) }
+            handle { $0.gaveUp(error) }
             return
         }
     }

@@ -69,20 +69,20 @@ package final class Download: Sendable {
     }
 
     /// Ends the download: all remaining waiters get the outcome.
-    func conclude(_ outcome: DownloadState.Outcome) { tell { $0.conclude(outcome) } }
+    func conclude(_ outcome: DownloadState.Outcome) { handle { $0.conclude(outcome) } }
 
     // MARK: Events and effects
 
-    /// Reads the state, or tells it of an event without effects.
+    /// Reads the state, or lets it handle an event without effects.
     func withState<Value: Sendable>(_ body: (inout DownloadState) -> Value) -> Value {
         guarded.withLock { body(&$0.state) }
     }
 
-    /// Tells the state of an event, and performs the effects.
+    /// Lets the state handle an event, and performs the effects.
     ///
     /// - Returns: Whether there were any.
     @discardableResult
-    func tell(_ event: (inout DownloadState) -> [DownloadState.Effect]) -> Bool {
+    func handle(_ event: (inout DownloadState) -> [DownloadState.Effect]) -> Bool {
         perform { event(&$0.state) }
     }
 
@@ -146,7 +146,7 @@ package final class Download: Sendable {
                 }
             }
         } onCancel: {
-            tell { $0.interrupted(id) }
+            handle { $0.interrupted(id) }
         }
         switch arrival {
         case .present: return nil

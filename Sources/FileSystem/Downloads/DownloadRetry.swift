@@ -36,7 +36,7 @@ struct DownloadRetry: Hashable, Sendable {
     static let watchPause = Duration.milliseconds(250)
     /// How long nothing may arrive from a store that is known to be silent.
     static let silentStorePatience = watchPause * 2
-    /// How often a download may be superseded by newer bytes before a caller that waits for the whole file is told.
+    /// How often a download may be superseded by newer bytes before a caller that waits for the whole file is answered.
     static let supersededLimit = 10
     /// The fault codes, which are Apple's, of downloads that are tried again in rounds.
     static let roundFaults: Set<Int> = [4353, 4355]

@@ -34,7 +34,7 @@ extension DownloadState {
     }
 
     /// The missing pieces of a batch are damaged, or not in the store, and this is recorded in the index: their readers
-    /// are told.
+    /// are answered.
     mutating func piecesFailed(_ batch: Batch, _ error: FileError) -> [Effect] {
         defer { checkInvariants() }
         remove(batch)
@@ -60,8 +60,8 @@ extension DownloadState {
         return lastFailure?.fileError ?? FileError(.unreachable, "the store has sent nothing for \(silence)")
     }
 
-    /// Nothing has arrived for too long, and this is recorded in the index: waiters are told at once, though calls to
-    /// the store may still hang.
+    /// Nothing has arrived for too long, and this is recorded in the index: waiters are answered at once, though calls
+    /// to the store may still hang.
     mutating func gaveUp(_ error: FileError) -> [Effect] {
         defer { checkInvariants() }
         isGivenUp = true

@@ -132,7 +132,7 @@ struct DownloadState: Sendable {
     private(set) var isCancelled = false
     /// Why the download fails: no more pieces are fetched.
     var failure: FileError?
-    /// Whether it was given up since nothing arrived: present and later waiters are told at once.
+    /// Whether it was given up since nothing arrived: present and later waiters are answered at once.
     var isGivenUp = false
     /// Set once, after the last event of a worker.
     var outcome: Outcome?
@@ -171,7 +171,7 @@ struct DownloadState: Sendable {
 // MARK: - Waiters
 
 extension DownloadState {
-    /// Somebody waits.
+    /// A caller waits.
     mutating func wait(_ id: WaiterID, for goal: Goal) -> [Effect] {
         defer { checkInvariants() }
         let waiter = Waiter(id: id, goal: goal, range: bytes(of: goal), pieces: pieceRange(bytes(of: goal)))
@@ -263,7 +263,7 @@ extension DownloadState {
     /// Bytes arrived from the store, not yet verified.
     mutating func received(byteCount: Int) { receivedByteCount += Int64(byteCount) }
 
-    /// The file is no longer wanted. Waiters are told with the outcome.
+    /// The file is no longer wanted. Waiters are answered with the outcome.
     mutating func cancel() { isCancelled = true }
 
     /// Whether no more pieces are fetched.

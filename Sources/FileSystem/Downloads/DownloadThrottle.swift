@@ -37,7 +37,7 @@ package final class DownloadThrottle: Sendable {
                 by: group, program: Self.program(group, process), byteCount: byteCount, now: now, time: time,
                 hasEnded: ProcessTable.hasEnded)
         }
-        tell(event, of: group)
+        log(event, of: group)
         switch verdict {
         case .admitted: return nil
         case .refused: throw Self.refusal(group)
@@ -51,7 +51,7 @@ package final class DownloadThrottle: Sendable {
         while true {
             let (now, time) = (environment.uptime(), environment.now())
             let (verdict, event) = table.withLock { $0.verdict(of: group, now: now, time: time) }
-            tell(event, of: group)
+            log(event, of: group)
             switch verdict {
             case .admitted: return
             case .refused: throw Self.refusal(group)
@@ -94,7 +94,7 @@ package final class DownloadThrottle: Sendable {
             fileCount: group.fileCount, byteCount: group.byteCount, waitingReadCount: group.waitingCount)
     }
 
-    private func tell(_ event: ThrottleTable.Event?, of number: Int32) {
+    private func log(_ event: ThrottleTable.Event?, of number: Int32) {
         guard let event, let group = table.withLock({ $0.groups[number] }) else { return }
         let sentence =
             switch event {

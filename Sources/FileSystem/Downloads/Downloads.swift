@@ -16,7 +16,7 @@ enum DownloadEvent: Sendable {
 
 /// Every download that is under way: at most one for an inode.
 ///
-/// Downloads run as children of ``run(telling:)``, so that they end with the engine.
+/// Downloads run as children of ``run(publishing:)``, so that they end with the engine.
 package final class Downloads: Sendable {
     private let running = Mutex<[InodeNumber: Download]>([:])
     private let starts: AsyncStream<Download>
@@ -99,8 +99,8 @@ package final class Downloads: Sendable {
 
     /// Runs the downloads until cancelled.
     ///
-    /// - Parameter tell: Receives their events: `arrived` before the readers are told of the outcome.
-    func run(telling tell: @escaping @Sendable (DownloadEvent) -> Void) async {
+    /// - Parameter publish: Receives their events: `arrived` before the readers are answered.
+    func run(publishing publish: @escaping @Sendable (DownloadEvent) -> Void) async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runRequests() }
             group.addTask { await self.runRounds() }
@@ -109,8 +109,8 @@ package final class Downloads: Sendable {
             }
             prepareNext()
             for await download in starts {
-                tell(.began(download.inode))
-                group.addTask { await self.run(download, tell) }
+                publish(.began(download.inode))
+                group.addTask { await self.run(download, publish) }
                 group.addTask { self.prepareNext() }
             }
         }
@@ -124,14 +124,14 @@ package final class Downloads: Sendable {
         }
     }
 
-    private func run(_ download: Download, _ tell: (DownloadEvent) -> Void) async {
+    private func run(_ download: Download, _ publish: (DownloadEvent) -> Void) async {
         let inode = download.inode
         let refusal = refusal(of: download)
         var outcome = if let refusal { DownloadState.Outcome.failed(refusal) } else { await download.fetchAll() }
         var replaced: InodeNumber?
         if outcome == .finished {
             do throws(FileError) {
-                replaced = try install(download, tell)
+                replaced = try install(download, publish)
             } catch {
                 outcome = .failed(error)
             }
@@ -139,7 +139,7 @@ package final class Downloads: Sendable {
         context.recorder.record(outcome, of: inode, have: download.have)
         _ = running.withLock { $0.removeValue(forKey: inode) }
         download.conclude(outcome)
-        tell(.ended(inode, isFinished: outcome == .finished))
+        publish(.ended(inode, isFinished: outcome == .finished))
         if DownloadRetry.isRepeatedAtOnce(outcome) { enqueue(inode) }
         if outcome == .finished, let replaced { await removeReplaced(replaced) }
     }
@@ -159,14 +159,14 @@ package final class Downloads: Sendable {
 
     /// Replaces the placeholder by the whole file.
     /// - Returns: The inode with the older bytes, which no longer has a name.
-    private func install(_ download: Download, _ tell: (DownloadEvent) -> Void) throws(FileError) -> InodeNumber? {
+    private func install(_ download: Download, _ publish: (DownloadEvent) -> Void) throws(FileError) -> InodeNumber? {
         let old = download.inode
         // Older bytes that were changed in the meantime stay: the download has ended then.
         try replica.noticeBytes(of: old)
         // Not synced here: until the whole disk is synced (`Replica.settle`), the bytes are not trusted after a power
         // failure anyway.
         let new = try replica.finishDownload(of: old)
-        defer { tell(.arrived(was: old, now: new)) }
+        defer { publish(.arrived(was: old, now: new)) }
         if new == old {
             openFiles.inode(old)?.arrived(download.staging)
             kernel.inodeChanged(old, bytes: false)

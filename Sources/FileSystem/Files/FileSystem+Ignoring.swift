@@ -10,7 +10,7 @@ extension FileSystem {
     private static let temporaryPause = Duration.seconds(30)
 
     /// Syncs what has the name of a temporary file and turned out to be none, now and then.
-    func syncUnlikeTemporaryNowAndThen() async {
+    func syncUnlikeTemporaryPeriodically() async {
         var hasFailed = false
         repeat {
             do throws(FileError) {

@@ -199,7 +199,7 @@ extension FileSystem {
                 lostItsName(replaced.inode)
             }
         }
-        if let places { tell(renamed, from: places.0, over: places.1, by: .program(caller)) }
+        if let places { publish(renamed, from: places.0, over: places.1, by: .program(caller)) }
     }
 
     /// Syncs the bytes of a file before they replace another's: many programs save this way without `fsync`, and after
@@ -214,7 +214,7 @@ extension FileSystem {
         try bytes?.synchronize(bytesOnly: true)
     }
 
-    private func tell(_ renamed: Renamed, from: ClaimItem, over: ClaimItem, by origin: ItemEvents.Origin) {
+    private func publish(_ renamed: Renamed, from: ClaimItem, over: ClaimItem, by origin: ItemEvents.Origin) {
         // Already moved again: that move publishes its own event.
         guard let now = try? locking.places.item(renamed.moved), now.name != nil else { return }
         if renamed.exchanged != nil {

@@ -1,7 +1,7 @@
 import Model
 import Synchronization
 
-/// The inodes that the kernel may name in a request: those it was told of, until it forgets them.
+/// The inodes that the kernel may name in a request: those it was given, until it forgets them.
 ///
 /// Each reply that names an inode gives the kernel one reference to it; a FORGET gives some back. Until the last one is
 /// back, the kernel may send requests by the inode's number, whatever became of its names: for a path that a program is
@@ -30,7 +30,7 @@ final class KernelReferences: Sendable {
     }
 
     /// Counts a reference to an inode that was read from the index after a moment.
-    /// - Returns: `false` if it may have been deleted since: then the kernel must not be told of it.
+    /// - Returns: `false` if it may have been deleted since: then the kernel must not be given it.
     func add(_ number: InodeNumber, since moment: UInt64) -> Bool {
         if number == .root { return true }
         return state.withLock { state in
@@ -49,7 +49,7 @@ final class KernelReferences: Sendable {
 
     func holds(_ number: InodeNumber) -> Bool { state.withLock { $0.counts[number] > 0 } }
 
-    /// An inode is about to be deleted, unless the kernel knows it: from here on the kernel is not told of it.
+    /// An inode is about to be deleted, unless the kernel knows it: from here on the kernel is not given it.
     /// - Returns: Whether it may be deleted.
     func retire(_ number: InodeNumber) -> Bool {
         state.withLock { state in

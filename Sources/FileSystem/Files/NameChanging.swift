@@ -11,7 +11,7 @@ struct NameChanging: Sendable {
     static let patience = Duration.seconds(2)
 
     let lockManager: LockManager
-    let places: ClaimPlaces
+    let places: ItemResolver
 
     /// - Parameters:
     ///   - names: The names to be moved or removed, and their destinations.

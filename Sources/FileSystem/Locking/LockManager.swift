@@ -30,12 +30,12 @@ final class LockManager: Sendable {
     /// the lock.
     private let mustConsult = Atomic(false)
     let claimEffects = ClaimEffects()
-    private let places: ClaimPlaces
+    private let places: ItemResolver
     private let environment: EngineEnvironment
     private let deadlines: AsyncStream<Void>
     private let deadline: AsyncStream<Void>.Continuation
 
-    init(options: FileSystemOptions, environment: EngineEnvironment, places: ClaimPlaces) {
+    init(options: FileSystemOptions, environment: EngineEnvironment, places: ItemResolver) {
         state = Mutex(State(table: LockTable(limits: options.locks)))
         self.places = places
         self.environment = environment

@@ -22,7 +22,7 @@ final class BackingDirectory: Sendable {
     /// Makes fresh names unique.
     let makeNumber: @Sendable () -> UInt64
 
-    init(_ state: StateDirectory, makeNumber: @escaping @Sendable () -> UInt64) throws(FileError) {
+    init(_ state: ReplicaDirectory, makeNumber: @escaping @Sendable () -> UInt64) throws(FileError) {
         self.makeNumber = makeNumber
         files = try Self.openDirectory(state.files)
         downloads = try Self.openDirectory(state.downloads)

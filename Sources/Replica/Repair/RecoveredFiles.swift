@@ -6,7 +6,7 @@ import Model
 struct RecoveredFiles {
     private let path: String
 
-    init(_ state: StateDirectory) { path = state.recovered }
+    init(_ state: ReplicaDirectory) { path = state.recovered }
 
     /// Moves a file there, under its own name or a numbered one.
     /// - Returns: Its new path, relative to the state directory.

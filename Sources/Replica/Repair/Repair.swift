@@ -42,7 +42,7 @@ struct Repair {
 
     /// - Parameter before: How the previous daemon ended; after an orderly shutdown only leftovers are cleared.
     static func run(
-        _ writer: DatabaseQueue, _ state: StateDirectory, _ backing: BackingDirectory,
+        _ writer: DatabaseQueue, _ state: ReplicaDirectory, _ backing: BackingDirectory,
         _ environment: ReplicaEnvironment,
         before: StateLock.Before
     ) throws(FileError) -> Outcome {
@@ -64,7 +64,7 @@ struct Repair {
     }
 
     private init(
-        _ rows: Rows, _ state: StateDirectory, _ backing: BackingDirectory, _ environment: ReplicaEnvironment,
+        _ rows: Rows, _ state: ReplicaDirectory, _ backing: BackingDirectory, _ environment: ReplicaEnvironment,
         _ before: StateLock.Before
     ) throws {
         self.rows = rows

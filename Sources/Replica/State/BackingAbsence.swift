@@ -8,7 +8,7 @@ package import Model
 /// Otherwise bytes that were only moved away would count as lost, or known files as new ones.
 enum BackingAbsence {
     /// Refuses to create a new index beside files: all of them would become new items, duplicated on every device.
-    static func checkIndex(of state: StateDirectory) throws(FileError) {
+    static func checkIndex(of state: ReplicaDirectory) throws(FileError) {
         guard access(state.index, F_OK) != 0, errno == ENOENT else { return }
         guard let found = try firstFile(below: state.files) else { return }
         throw FileError(
@@ -20,7 +20,7 @@ enum BackingAbsence {
     /// Refuses a backing directory that was emptied while it had the only copy of a file.
     ///
     /// Without such a file nothing is lost: the container's bytes are downloaded again.
-    static func checkContents(of state: StateDirectory, _ rows: Rows) throws {
+    static func checkContents(of state: ReplicaDirectory, _ rows: Rows) throws {
         guard try SystemCalls.names(in: BackingDirectory.openDirectory(state.files)).isEmpty else { return }
         // Files that were being removed at a crash do not count as missing.
         var present: Set<Int64> = []

@@ -16,7 +16,7 @@ final class DiskReserve: Sendable {
         var borrowerCount = 0
     }
 
-    init(_ state: StateDirectory) throws(FileError) {
+    init(_ state: ReplicaDirectory) throws(FileError) {
         place = BackingPlace(directory: try BackingDirectory.openDirectory(state.path), name: state.reserveName)
         hold()
     }
@@ -27,14 +27,14 @@ final class DiskReserve: Sendable {
 
     /// Releases the reserve of an earlier run if there is too little space to open the state: once mounted, files can
     /// be evicted.
-    static func makeRoomToOpen(_ state: StateDirectory) {
+    static func makeRoomToOpen(_ state: ReplicaDirectory) {
         guard isNeeded(state), let directory = try? BackingDirectory.openDirectory(state.path) else { return }
         // Without a reserve there is none to release; opening reports the lack of space.
         try? SystemCalls.unlink(BackingPlace(directory: directory, name: state.reserveName))
     }
 
     /// Whether the disk has too little space to open the state.
-    static func isNeeded(_ state: StateDirectory) -> Bool {
+    static func isNeeded(_ state: ReplicaDirectory) -> Bool {
         var room = statvfs()
         return statvfs(state.path, &room) == 0 && room.f_bavail * room.f_frsize < openingByteCount
     }

@@ -12,7 +12,7 @@
 ///     reserve             space for removals on a full disk
 ///     moved               the new path after a move; the directory is no longer a state
 ///     lock                locked by flock(2) while a daemon runs
-package struct StateDirectory: Hashable, Sendable {
+package struct ReplicaDirectory: Hashable, Sendable {
     package let path: String
 
     package init(_ path: String) { self.path = path }

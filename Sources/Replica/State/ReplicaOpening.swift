@@ -6,7 +6,7 @@ package import Model
 
 /// The result of opening a state directory.
 struct OpenedState {
-    var state: StateDirectory
+    var state: ReplicaDirectory
     var writer: DatabaseQueue
     var readers: IndexReaders
     var backing: BackingDirectory
@@ -30,7 +30,7 @@ extension Replica {
     package static func open(
         _ state: String, container: ContainerIdentity, environment: ReplicaEnvironment
     ) throws(FileError) -> Replica {
-        let state = StateDirectory(state)
+        let state = ReplicaDirectory(state)
         try makeDirectories(state.path)
         let lock = try StateLock(state)
         if let place = StateMove.destination(of: state) { throw StateMove.moved(state, to: place) }
@@ -119,7 +119,7 @@ extension Replica {
     }()
 
     /// Opens the index, and brings it to the newest version.
-    static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
+    static func openIndex(_ state: ReplicaDirectory) throws -> DatabaseQueue {
         guard hasPrivateLogIndex else {
             throw FileError(.unsupported, "this SQLite has no file system \"unix-excl\": use Debian's libsqlite3-0")
         }
@@ -194,7 +194,7 @@ extension Replica {
     }
 
     /// Verifies that `files/` is the directory that the index knows, or creates it.
-    private static func openFiles(_ state: StateDirectory, _ writer: DatabaseQueue) throws {
+    private static func openFiles(_ state: ReplicaDirectory, _ writer: DatabaseQueue) throws {
         try writer.write { database in
             let rows = Rows(database: database)
             let known: BackingIdentity? = try rows.meta(.filesInode, as: Int64.self).map {
@@ -230,7 +230,7 @@ extension Replica {
         }
     }
 
-    private static func presentFiles(_ state: StateDirectory) throws(FileError) -> BackingStatus? {
+    private static func presentFiles(_ state: ReplicaDirectory) throws(FileError) -> BackingStatus? {
         var status = stat()
         guard lstat(state.files, &status) == 0 else {
             if errno == ENOENT { return nil }

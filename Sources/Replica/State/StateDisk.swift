@@ -7,7 +7,7 @@ enum StateDisk {
     /// Verifies that names can be moved without replacing others, and that the disk reports its free space.
     ///
     /// - Throws: `invalid` with a sentence that names the file system and what it lacks.
-    static func check(_ state: StateDirectory) throws(FileError) {
+    static func check(_ state: ReplicaDirectory) throws(FileError) {
         var room = statvfs()
         guard statvfs(state.path, &room) == 0 else {
             throw lack(state, "does not report its size (statfs: \(String(cString: strerror(errno))))")
@@ -37,7 +37,7 @@ enum StateDisk {
         }
     }
 
-    private static func lack(_ state: StateDirectory, _ what: String) -> FileError {
+    private static func lack(_ state: ReplicaDirectory, _ what: String) -> FileError {
         let type = fileSystemType(of: state.path).map { " (\($0))" } ?? ""
         return FileError(
             .invalid, "the file system of the state \(state.path)\(type) \(what); keep it on ext4, xfs or btrfs")

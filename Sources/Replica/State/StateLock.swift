@@ -5,7 +5,7 @@ import Synchronization
 
 /// The lock of a state directory: one daemon at a time. Records whether the previous daemon shut down cleanly.
 final class StateLock: Sendable {
-    private let state: StateDirectory
+    private let state: ReplicaDirectory
     private let descriptor: Mutex<Descriptor?>
 
     /// How the previous daemon ended, by its marker.
@@ -19,7 +19,7 @@ final class StateLock: Sendable {
     }
 
     /// - Throws: `busy` when another daemon has it.
-    init(_ state: StateDirectory) throws(FileError) {
+    init(_ state: ReplicaDirectory) throws(FileError) {
         self.state = state
         let raw = open(state.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         try SystemCalls.check(raw, "open \(state.lock)")
@@ -47,7 +47,7 @@ final class StateLock: Sendable {
     private static let attempts = 25
     private static let pauseMicroseconds: UInt32 = 20_000
 
-    private static func holder(of state: StateDirectory) -> String {
+    private static func holder(of state: ReplicaDirectory) -> String {
         // Only for people: without the process id the message is still correct.
         guard let text = try? String(contentsOfFile: state.lock, encoding: .utf8),
             let process = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines))
@@ -59,7 +59,7 @@ final class StateLock: Sendable {
     ///
     /// - Returns: What holds the lock as long as it lives; `nil` when there is no lock.
     /// - Throws: `busy` when a daemon has it.
-    static func hold(_ state: StateDirectory) throws(FileError) -> Descriptor? {
+    static func hold(_ state: ReplicaDirectory) throws(FileError) -> Descriptor? {
         let raw = open(state.lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard raw >= 0 else {
             if errno == ENOENT { return nil }
@@ -75,7 +75,7 @@ final class StateLock: Sendable {
 
     func before() -> Before { Self.before(state) }
 
-    static func before(_ state: StateDirectory) -> Before {
+    static func before(_ state: ReplicaDirectory) -> Before {
         guard access(state.running, F_OK) == 0 else { return .orderly }
         // A marker that cannot be read says nothing about the boot: assume the worse case.
         guard let text = try? String(contentsOfFile: state.running, encoding: .utf8),
@@ -112,7 +112,7 @@ final class StateLock: Sendable {
 
     /// Constant as long as written data, synced or not, can still be read: a boot, and within it one mount of the disk.
     /// A disk that failed and was mounted again has lost its unsynced data, as in a power failure.
-    private static func diskLife(of state: StateDirectory) -> String? {
+    private static func diskLife(of state: ReplicaDirectory) -> String? {
         guard let boot = bootID else { return nil }
         return boot + (SystemCalls.mountID(of: state.path).map { "/\($0)" } ?? "")
     }
@@ -127,7 +127,7 @@ final class StateLock: Sendable {
     }
 }
 
-extension StateDirectory {
+extension ReplicaDirectory {
     /// Whether a daemon has it open.
     package var isInUse: Bool {
         do throws(FileError) {

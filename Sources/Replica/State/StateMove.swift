@@ -13,12 +13,12 @@ package import Model
 ///     OLD/moved                    the path of the new state; from now on the old one is refused
 ///     NEW/index.sqlite.moving      the index until then
 package struct StateMove {
-    private let old: StateDirectory
-    private let new: StateDirectory
+    private let old: ReplicaDirectory
+    private let new: ReplicaDirectory
 
     package init(from old: String, to new: String) {
-        self.old = StateDirectory(old)
-        self.new = StateDirectory(new)
+        self.old = ReplicaDirectory(old)
+        self.new = ReplicaDirectory(new)
     }
 
     /// Files that are created again, or only describe a daemon.
@@ -68,12 +68,12 @@ package struct StateMove {
     }
 
     /// The destination of a state that was moved; `nil` when it was not.
-    static func destination(of state: StateDirectory) -> String? {
+    static func destination(of state: ReplicaDirectory) -> String? {
         // An unreadable mark counts as none: it has no other content.
         try? String(contentsOfFile: "\(state.path)/\(movedName)", encoding: .utf8)
     }
 
-    static func moved(_ state: StateDirectory, to place: String) -> FileError {
+    static func moved(_ state: ReplicaDirectory, to place: String) -> FileError {
         FileError(.invalid, "the state \(state.path) was moved to \(place); mount with that one")
     }
 

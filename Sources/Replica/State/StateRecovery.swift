@@ -12,8 +12,8 @@ package import Model
 ///     NEW/index.sqlite             a copy, with the files' new numbers
 ///     NEW/staging/removed/NUMBER   the bytes of changed files, which start-up repair moves to their places
 package struct StateRecovery {
-    private let old: StateDirectory
-    private let new: StateDirectory
+    private let old: ReplicaDirectory
+    private let new: ReplicaDirectory
     private let keepsDeletions: Bool
     private var report = StateFindings()
     private var copy = StateCopy()
@@ -30,8 +30,8 @@ package struct StateRecovery {
     ///   - keepsDeletions: Whether the new state uploads deletions too. Those that make room for another item are always
     ///     uploaded.
     package init(from old: String, to new: String, keepsDeletions: Bool) {
-        self.old = StateDirectory(old)
-        self.new = StateDirectory(new)
+        self.old = ReplicaDirectory(old)
+        self.new = ReplicaDirectory(new)
         self.keepsDeletions = keepsDeletions
     }
 

@@ -2,7 +2,7 @@ import GRDB
 package import Model
 
 /// The location of an item, from the root down, as of one read of the index.
-package struct Whereabouts: Sendable, Hashable {
+package struct ResolvedPath: Sendable, Hashable {
     package struct Directory: Sendable, Hashable {
         package var inode: InodeNumber
         /// `nil` for the root.
@@ -23,27 +23,27 @@ package struct Whereabouts: Sendable, Hashable {
 
 extension Replica {
     /// The location of an inode; for a file with several names, of the first.
-    package func whereabouts(of inode: InodeNumber) throws(FileError) -> Whereabouts {
+    package func resolvedPath(of inode: InodeNumber) throws(FileError) -> ResolvedPath {
         try readSnapshot { rows in
-            if inode == .root { return Whereabouts(inode: .root, kind: .directory) }
-            guard let entry = try rows.firstEntryRow(of: inode) else { return Whereabouts(inode: inode) }
-            return try rows.whereabouts(of: entry)
+            if inode == .root { return ResolvedPath(inode: .root, kind: .directory) }
+            guard let entry = try rows.firstEntryRow(of: inode) else { return ResolvedPath(inode: inode) }
+            return try rows.resolvedPath(of: entry)
         }
     }
 
     /// The location of a name in a directory, whether or not it exists.
-    package func whereabouts(of name: ItemName, in parent: InodeNumber) throws(FileError) -> Whereabouts {
-        try readSnapshot { rows in try rows.whereabouts(of: name, in: parent) }
+    package func resolvedPath(of name: ItemName, in parent: InodeNumber) throws(FileError) -> ResolvedPath {
+        try readSnapshot { rows in try rows.resolvedPath(of: name, in: parent) }
     }
 
     /// The location of a path relative to the root, whether or not it exists; symbolic links are not followed.
     ///
     /// - Throws: ``FileError`` with `notFound` or `notDirectory` when the part before its last component is no
     ///   directory.
-    package func whereabouts(at path: String) throws(FileError) -> Whereabouts {
+    package func resolvedPath(at path: String) throws(FileError) -> ResolvedPath {
         try readSnapshot { rows in
             let components = ItemPath(path).components
-            guard let last = components.last else { return Whereabouts(inode: .root, kind: .directory) }
+            guard let last = components.last else { return ResolvedPath(inode: .root, kind: .directory) }
             var current = InodeNumber.root
             for component in components.dropLast() {
                 guard let next = try rows.entryRow(try ItemName(String(component)), in: current) else {
@@ -54,32 +54,32 @@ extension Replica {
             if current != .root, try rows.inodeRow(current).kind != .directory {
                 throw FileError(.notDirectory, "\(ItemPath(components.dropLast())) is not a directory")
             }
-            return try rows.whereabouts(of: try ItemName(String(last)), in: current)
+            return try rows.resolvedPath(of: try ItemName(String(last)), in: current)
         }
     }
 }
 
 extension Rows {
-    fileprivate func whereabouts(of name: ItemName, in parent: InodeNumber) throws -> Whereabouts {
-        if let entry = try entryRow(name, in: parent) { return try whereabouts(of: entry) }
-        return Whereabouts(directories: try directories(downTo: parent), name: name)
+    fileprivate func resolvedPath(of name: ItemName, in parent: InodeNumber) throws -> ResolvedPath {
+        if let entry = try entryRow(name, in: parent) { return try resolvedPath(of: entry) }
+        return ResolvedPath(directories: try directories(downTo: parent), name: name)
     }
 
-    fileprivate func whereabouts(of entry: EntryRow) throws -> Whereabouts {
+    fileprivate func resolvedPath(of entry: EntryRow) throws -> ResolvedPath {
         let inode = try inodeRow(entry.inode)
-        return Whereabouts(
+        return ResolvedPath(
             directories: try directories(downTo: entry.parent), name: entry.name, inode: entry.inode, kind: inode.kind,
             target: inode.target, isLocal: inode.isLocal)
     }
 
-    private func directories(downTo inode: InodeNumber) throws -> [Whereabouts.Directory] {
-        var directories: [Whereabouts.Directory] = []
+    private func directories(downTo inode: InodeNumber) throws -> [ResolvedPath.Directory] {
+        var directories: [ResolvedPath.Directory] = []
         var current = inode
         while current != .root, directories.count < Self.depthLimit, let entry = try firstEntryRow(of: current) {
-            directories.append(Whereabouts.Directory(inode: current, name: entry.name))
+            directories.append(ResolvedPath.Directory(inode: current, name: entry.name))
             current = entry.parent
         }
-        directories.append(Whereabouts.Directory(inode: .root))
+        directories.append(ResolvedPath.Directory(inode: .root))
         return directories.reversed()
     }
 }

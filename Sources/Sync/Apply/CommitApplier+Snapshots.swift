@@ -25,7 +25,7 @@ extension CommitApplier {
 
     /// Invalidates the kernel's root directory after a whole tree was applied: the kernel can only know that it was
     /// empty.
-    func tellRootChanged() throws(FileError) {
+    func publishRootChanged() throws(FileError) {
         let kernel = local.kernel
         var last: ItemName?
         kernel.inodeChanged(.root, bytes: true)

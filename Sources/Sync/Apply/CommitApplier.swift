@@ -30,7 +30,7 @@ final class CommitApplier: Sendable {
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
     ) throws(FileError) {
         try local.recordStores()
-        let news = try coordination.events(of: commit)
+        let events = try coordination.events(of: commit)
         let before = revived.withLock(\.self)
         let (effects, after) = try replica.write { transaction throws(FileError) in
             var run = try CommitApplication(
@@ -65,7 +65,7 @@ final class CommitApplier: Sendable {
         effects.downloads.forEach(local.requestDownload)
         if effects.queued { context.activity.noteLocalChange() }
         do throws(FileError) {
-            try news?.tell(displaced: effects.displaced)
+            try events?.publish(displaced: effects.displaced)
         } catch {
             // The commit remains applied.
             context.logger.error(

@@ -79,7 +79,7 @@ package final class Follower: Sendable {
                 pace.failed()
                 requested = (error as? StoreError)?.retryAfter
             }
-            use.tellNext(pace.pause > PollInterval.start)
+            use.noteNext(pace.pause > PollInterval.start)
             let pause = max(pace.pause, requested ?? .zero)
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [environment, pause, wake] in

@@ -8,7 +8,7 @@ package final class MountUse: Sendable {
     private let isAwaited = Atomic(false)
     private let began: @Sendable () -> Void
 
-    /// - Parameter began: Called at the first use after ``tellNext(_:)``.
+    /// - Parameter began: Called at the first use after ``noteNext(_:)``.
     init(began: @escaping @Sendable () -> Void) { self.began = began }
 
     package func note() {
@@ -21,5 +21,5 @@ package final class MountUse: Sendable {
     func take() -> Bool { wasUsed.exchange(false, ordering: .relaxed) }
 
     /// Reports the next use at once, when `isAwaited`.
-    func tellNext(_ isAwaited: Bool) { self.isAwaited.store(isAwaited, ordering: .relaxed) }
+    func noteNext(_ isAwaited: Bool) { self.isAwaited.store(isAwaited, ordering: .relaxed) }
 }

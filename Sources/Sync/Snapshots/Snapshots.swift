@@ -69,7 +69,7 @@ package final class Snapshots: Sendable {
         let uptime = environment.uptime()
         try await withNewest(from: 1) { file in
             if try await replica.importSnapshot(file) {
-                try applier.tellRootChanged()
+                try applier.publishRootChanged()
             } else {
                 try await apply(file)
             }

@@ -69,7 +69,7 @@ extension Uploader {
         return state.withLock { $0.busy.waiting }.map { file in (file.number, file.copied.map { now - $0 }) }
     }
 
-    /// Somebody waits for uploads: files that are being written are not waited for as long.
+    /// A caller waits for uploads: files that are being written are not waited for as long.
     package func beginWaiting() { state.withLock { $0.waiterCount += 1 } }
 
     package func endWaiting() { state.withLock { $0.waiterCount -= 1 } }

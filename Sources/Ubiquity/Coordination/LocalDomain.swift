@@ -172,7 +172,7 @@ final class LocalDomain: CoordinationDomain {
     func changedUbiquityAttributes(_ keys: Set<String>, of url: URL, by presenter: UInt64?) {
         queue.async { [self] in
             guard let item = try? LocalPlaces.item(at: url.path) else { return }
-            tell(.ubiquityAttributes(keys, item), url.path, by: presenter)
+            publish(.ubiquityAttributes(keys, item), url.path, by: presenter)
         }
     }
 
@@ -184,7 +184,7 @@ final class LocalDomain: CoordinationDomain {
                     Set<PresenterID>()
                 }
             apply(change)
-            tell(change.event, change.path, from: change.from, by: call.presenter, awaiting: awaiting)
+            publish(change.event, change.path, from: change.from, by: call.presenter, awaiting: awaiting)
         }
     }
 
@@ -208,7 +208,7 @@ final class LocalDomain: CoordinationDomain {
         }
     }
 
-    private func tell(
+    private func publish(
         _ event: ItemEvent, _ path: String, from: String? = nil, by presenter: UInt64?,
         awaiting: Set<PresenterID> = []
     ) {

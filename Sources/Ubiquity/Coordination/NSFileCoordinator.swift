@@ -10,11 +10,11 @@ import Synchronization
 ///
 /// Claims of items in a container are made at its daemon. Files elsewhere are coordinated within this process only.
 ///
-/// Differences from Apple's: a claim ends with its process; presenters are told of changes by plain programs too;
+/// Differences from Apple's: a claim ends with its process; presenters are notified of changes by plain programs too;
 /// without a daemon, calls fail with `NSCocoaErrorDomain` 255 (`NSFileLockingError`). Calls block their thread, but
 /// never wait for a task: any number of actors may block in them.
 open class NSFileCoordinator: NSObject, @unchecked Sendable {
-    // Immutable, or guarded by the mutex.
+    // Unchecked, since an open class cannot be checked: its state is immutable, or guarded by the mutex.
 
     /// How a coordinated read reads.
     public struct ReadingOptions: OptionSet, Sendable, Hashable {
@@ -232,14 +232,14 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
     /// Announces a move. Has no effect: there is no sandbox whose permissions would have to follow.
     open func item(at oldURL: URL, willMoveTo newURL: URL) {}
 
-    /// Reports that the accessor has moved an item, so that its presenters are told.
+    /// Reports that the accessor has moved an item, so that its presenters are notified.
     ///
-    /// The presenters of the item, and of everything in a directory, are told after the accessor has returned; calls
-    /// that wait for the item follow it.
+    /// The presenters of the item, and of everything in a directory, are notified after the accessor has returned;
+    /// calls that wait for the item follow it.
     ///
     /// Differences from Apple's: moves within a container are reported by the mount, and moves of files elsewhere are
     /// noticed if the destination is an item of the call. So this is needed for moves into a container, out of one and
-    /// to another one, of which presenters in this process are told, and for other destinations.
+    /// to another one, of which presenters in this process are notified, and for other destinations.
     open func item(at oldURL: URL, didMoveTo newURL: URL) {
         let domain = CoordinationDomains.domain(of: oldURL)
         guard CoordinationDomains.domain(of: newURL) !== domain else {

@@ -45,11 +45,11 @@ extension NSFilePresenter {
     public func presentedSubitem(at oldURL: URL, didMoveTo newURL: URL) {}
     /// The default does nothing.
     public func presentedSubitemDidChange(at url: URL) {}
-    /// The default tells the presenter as of its own item.
+    /// The default calls the presenter as for its own item.
     public func presentedSubitem(at url: URL, didGain version: NSFileVersion) { presentedItemDidGain(version) }
-    /// The default tells the presenter as of its own item.
+    /// The default calls the presenter as for its own item.
     public func presentedSubitem(at url: URL, didLose version: NSFileVersion) { presentedItemDidLose(version) }
-    /// The default tells the presenter as of its own item.
+    /// The default calls the presenter as for its own item.
     public func presentedSubitem(at url: URL, didResolve version: NSFileVersion) {
         presentedItemDidResolveConflict(version)
     }
@@ -92,7 +92,8 @@ extension NSFilePresenter {
     }
 }
 
-/// Carries a presenter into a task: presenters are called on their queue, whatever thread that is.
+/// Carries a presenter into a task. Unchecked, since a program's presenter is not declared Sendable: presenters are
+/// called on their queue, whatever thread that is.
 private struct SharedPresenter: @unchecked Sendable {
     let presenter: any NSFilePresenter
 }

@@ -13,7 +13,7 @@ final class RegisteredPresenter: Sendable {
     struct Place: Sendable {
         var domain: (any CoordinationDomain)?
         var url: URL?
-        /// Where the presenter thinks that its item is, until it is told of a move to another domain.
+        /// Where the presenter thinks that its item is, until it is notified of a move to another domain.
         var former: URL?
     }
 
@@ -47,7 +47,7 @@ final class RegisteredPresenter: Sendable {
         _ = AccessLine.waiting { completion in domain.present(self, at: url, completion: completion) } as NSError?
     }
 
-    /// The item was moved, as the presenter is being told.
+    /// The item was moved, as the presenter is being notified.
     func follow(to url: URL) {
         place.withLock { place in
             place.url = url
@@ -77,7 +77,7 @@ final class RegisteredPresenter: Sendable {
         return ItemPlace(former).follow(url, to: new) ?? url
     }
 
-    /// Registers the presenter in the new domain, and tells it of the move. Blocks until it is registered.
+    /// Registers the presenter in the new domain, and notifies it of the move. Blocks until it is registered.
     func settleAfterMove() {
         guard let presenter, let url = place.withLock({ $0.url }) else { return }
         let domain = CoordinationDomains.domain(of: url)

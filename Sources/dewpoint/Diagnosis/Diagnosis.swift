@@ -10,7 +10,7 @@ struct Diagnosis {
     enum Subject {
         case mount(MountedPath)
         /// The state of a container that is not mounted.
-        case state(StatePlace)
+        case state(StateDirectory)
     }
 
     struct File {

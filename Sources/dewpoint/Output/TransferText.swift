@@ -22,7 +22,7 @@ enum TransferText {
     }
 
     /// Reports on standard error what is left out.
-    static func tell(_ problem: TransferProblem) {
+    static func report(_ problem: TransferProblem) {
         let word =
             switch problem.kind {
             case .skipped: "skipped: "

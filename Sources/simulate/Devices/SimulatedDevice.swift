@@ -45,13 +45,13 @@ final class SimulatedDevice: Sendable {
 
     struct Crash: Error {}
 
-    init(world: World, number: Int, name: String, skew: Duration, tellsChanges: Bool) {
+    init(world: World, number: Int, name: String, skew: Duration, sendsHints: Bool) {
         self.world = world
         self.number = number
         self.name = name
         self.skew = skew
         directory = "\(world.directory)/\(name)"
-        store = SimulatedStore(world: world, device: name, tellsChanges: tellsChanges)
+        store = SimulatedStore(world: world, device: name, sendsHints: sendsHints)
         container = Container(store: store, identity: world.identity)
         state = Mutex(State(random: SeededRandom(seed: world.seed, stream: "device \(name)")))
     }

@@ -42,7 +42,7 @@ final class SimulatedStore: ObjectStore {
     private let world: World
     private let device: String
     /// Whether the store reports changes; else the log is polled.
-    private let tellsChanges: Bool
+    private let sendsHints: Bool
     private let state: Mutex<State>
 
     /// How long a lost response is waited for, in milliseconds.
@@ -52,11 +52,11 @@ final class SimulatedStore: ObjectStore {
     /// How much later than its failure a late write lands, in milliseconds.
     private static let lateness = 1...30_000
 
-    init(world: World, device: String, tellsChanges: Bool) {
+    init(world: World, device: String, sendsHints: Bool) {
         base = world.store
         self.world = world
         self.device = device
-        self.tellsChanges = tellsChanges
+        self.sendsHints = sendsHints
         state = Mutex(State(random: SeededRandom(seed: world.seed, stream: "store of \(device)")))
     }
 
@@ -158,7 +158,7 @@ final class SimulatedStore: ObjectStore {
         return byteCount
     }
 
-    func changes(prefix: String) -> AsyncStream<Void>? { tellsChanges ? base.changes(prefix: prefix) : nil }
+    func changes(prefix: String) -> AsyncStream<Void>? { sendsHints ? base.changes(prefix: prefix) : nil }
 
     // MARK: Writing
 

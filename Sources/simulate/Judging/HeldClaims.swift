@@ -22,7 +22,7 @@ final class HeldClaims: Sendable {
         let isDeep: Bool
         var item: ItemID?
         var inode: InodeNumber?
-        let place: Whereabouts
+        let place: ResolvedPath
         /// What a file shows, from the grant or from the last change of the holder on; `nil` when there is none, and
         /// while newer bytes are to come.
         var shown: FileContent?
@@ -99,7 +99,7 @@ final class HeldClaims: Sendable {
 
     /// The claims of other programs that hold a change of a file's bytes off.
     func others(of program: String, changing number: InodeNumber, on device: SimulatedDevice) throws -> [Claim] {
-        let place = try device.fileSystem.replica.whereabouts(of: number)
+        let place = try device.fileSystem.replica.resolvedPath(of: number)
         return try others(of: program) { item in
             guard let inode = try inode(of: item, on: device) else { return false }
             return inode == number || (item.isDeep && place.directories.contains { $0.inode == inode })
@@ -109,11 +109,11 @@ final class HeldClaims: Sendable {
     /// The claims of other programs that forbid moving or removing an item.
     func others(of program: String, moving number: InodeNumber, on device: SimulatedDevice) throws -> [Claim] {
         let replica = try device.fileSystem.replica
-        let place = try replica.whereabouts(of: number)
+        let place = try replica.resolvedPath(of: number)
         return try others(of: program) { item in
             guard let inode = try inode(of: item, on: device) else { return false }
             if inode == number || (item.isDeep && place.directories.contains { $0.inode == inode }) { return true }
-            return try replica.whereabouts(of: inode).directories.contains { $0.inode == number }
+            return try replica.resolvedPath(of: inode).directories.contains { $0.inode == number }
         }
     }
 
@@ -135,17 +135,17 @@ final class HeldClaims: Sendable {
             return left.place.name == right.place.name && left.place.directories == right.place.directories
         }
         if first == second { return true }
-        return try (left.isDeep && replica.whereabouts(of: second).directories.contains { $0.inode == first })
-            || (right.isDeep && replica.whereabouts(of: first).directories.contains { $0.inode == second })
+        return try (left.isDeep && replica.resolvedPath(of: second).directories.contains { $0.inode == first })
+            || (right.isDeep && replica.resolvedPath(of: first).directories.contains { $0.inode == second })
     }
 
     /// The inode that the item has now: sync and saves give it others.
     func inode(of item: Item, on device: SimulatedDevice) throws -> InodeNumber? {
         let replica = try device.fileSystem.replica
         if let id = item.item, let entry = try replica.entry(of: id) { return entry.inode }
-        if let inode = item.inode, try replica.whereabouts(of: inode).name != nil { return inode }
+        if let inode = item.inode, try replica.resolvedPath(of: inode).name != nil { return inode }
         guard let name = item.place.name, let parent = item.place.directories.last?.inode else { return nil }
-        return try replica.whereabouts(of: name, in: parent).inode
+        return try replica.resolvedPath(of: name, in: parent).inode
     }
 
     func content(of item: Item, on device: SimulatedDevice) throws -> FileContent? {

@@ -133,7 +133,7 @@ struct QuietPoint {
     /// A new device arrives at the same tree.
     private func checkFreshDevice(against tree: TreeListing) async throws {
         let device = SimulatedDevice(
-            world: world, number: devices.count, name: "fresh", skew: .zero, tellsChanges: false)
+            world: world, number: devices.count, name: "fresh", skew: .zero, sendsHints: false)
         try device.start()
         try await QuietPoint(world: world, devices: [device], programs: []).waitForRest()
         try compare(try TreeListing(of: device), with: tree, "the tree of the log", on: device)

@@ -33,10 +33,10 @@ extension Program {
             try client.withdraw(oldest)
         }
         let presenter = SimulatedPresenter(
-            name: client.newName(), temper: random.pick(SimulatedPresenter.Temper.all))
+            name: client.newName(), behaviour: random.pick(SimulatedPresenter.Behaviour.all))
         let all = PresenterMethod.allCases
         let methods = random.happens(0.7) ? all : all.filter { _ in random.happens(0.5) }
-        world.trace.note("\(label) presents \(place) as \(presenter.name), \(presenter.temper)")
+        world.trace.note("\(label) presents \(place) as \(presenter.name), \(presenter.behaviour)")
         client.add(presenter)
         try fileSystem.present(
             PresenterRequest(presenter: presenter.name, path: "\(place)", methods: methods), from: session)
@@ -183,7 +183,7 @@ extension Program {
     // MARK: Work under a claim
 
     private func place(at path: String) throws -> ResolvedPath {
-        let found = try fileSystem.replica.whereabouts(at: path)
+        let found = try fileSystem.replica.resolvedPath(at: path)
         guard let name = found.name, let parent = found.directories.last?.inode else {
             throw FileError(.notFound, "the root has no name")
         }

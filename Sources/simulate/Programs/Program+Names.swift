@@ -107,7 +107,7 @@ extension Program {
         let moved = try replica.lookup(source.name, in: source.parent)
         let versions = try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)
         var sight = Sight(versions: [versions], leaving: try isLocalOnly(target, moved) ? versions : [], moved: moved)
-        guard mode == .replace, let replaced = try replica.whereabouts(of: target.name, in: target.parent).inode,
+        guard mode == .replace, let replaced = try replica.resolvedPath(of: target.name, in: target.parent).inode,
             replaced != moved.inode
         else { return sight }
         let attributes = try replica.attributes(of: replaced)

@@ -19,7 +19,7 @@ struct Scenario: Sendable, CustomStringConvertible {
     /// The errors of the devices' wall clocks.
     let skews: [Duration]
     /// Whether the devices are notified of changes, or poll.
-    let tellsChanges: [Bool]
+    let sendsHints: [Bool]
     /// Only the first device writes: then nothing can conflict.
     let hasOneWriter: Bool
     /// Whether files grow beyond one chunk.
@@ -56,7 +56,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         offlineShare = isCalm ? 0.1 : random.pick([0, 0.1, 0.3])
         let skew = random.pick([0, 3, 3600, 400_000])
         skews = (0..<deviceCount).map { _ in .seconds(random.number(-skew...skew)) }
-        tellsChanges = (0..<deviceCount).map { _ in random.happens(0.5) }
+        sendsHints = (0..<deviceCount).map { _ in random.happens(0.5) }
         hasOneWriter = random.happens(0.1) && !isCalm
         hasLargeFiles = random.happens(0.1)
         // A separate stream leaves the draws of all other seeds unchanged.
@@ -88,7 +88,7 @@ struct Scenario: Sendable, CustomStringConvertible {
     var description: String {
         """
         \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
-        kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(tellsChanges)\
+        kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(sendsHints)\
         \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")\
         \(hasSpellings ? ", spellings" : "")\
         \(hasLongTimes ? ", long times" : "")\(isContended ? ", programs \(programCounts)" : "")\

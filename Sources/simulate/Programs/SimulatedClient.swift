@@ -34,7 +34,7 @@ final class SimulatedClient: Sendable {
         var isOver = false
         var claims: [UInt64: Asked] = [:]
         var presenters: [UInt64: SimulatedPresenter] = [:]
-        /// Answered questions whose presenters are to be told when the claim is over.
+        /// Answered questions whose presenters are to be notified when the claim is over.
         var reacquirers: Set<UInt64> = []
         var asked: Set<UInt64> = []
         var lastName: UInt64 = 0
@@ -236,7 +236,7 @@ extension HeldClaims.Item {
     /// - Throws: ``Violation`` when the bytes are not here that the claim is for.
     init(_ item: ClaimRequest.Item, _ mode: ClaimRequest.Mode, at path: String, on device: SimulatedDevice) throws {
         let replica = try device.fileSystem.replica
-        place = try replica.whereabouts(at: path)
+        place = try replica.resolvedPath(at: path)
         isWritten = item.writing != nil
         isDeep = ["forDeleting", "forMoving", "forReplacing"].contains(item.writing)
         inode = place.inode

@@ -1,13 +1,13 @@
 import FileSystem
 import Model
 
-/// A presenter of an item, as a program of the Ubiquity library has one: it answers questions, by its temper.
+/// A presenter of an item, as a program of the Ubiquity library has one: it answers questions, as its behaviour says.
 struct SimulatedPresenter: Sendable {
     /// The client's number for it.
     let name: UInt64
-    let temper: Temper
+    let behaviour: Behaviour
 
-    enum Temper: CaseIterable {
+    enum Behaviour: CaseIterable {
         case prompt, late
         /// It never answers. Some time afterwards it is withdrawn, or its session ends.
         case silent
@@ -15,7 +15,7 @@ struct SimulatedPresenter: Sendable {
         case refusing
 
         /// Frequent ones are listed several times.
-        static let all: [Temper] = allCases + [.prompt, .prompt, .late]
+        static let all: [Behaviour] = allCases + [.prompt, .prompt, .late]
     }
 
     /// What it does when it is asked.
@@ -35,7 +35,7 @@ struct SimulatedPresenter: Sendable {
     func reaction(to question: PresenterQuestion, random: inout SeededRandom) -> Reaction {
         var reply: PresenterReply?
         var withdraws = false
-        switch (temper, question.message) {
+        switch (behaviour, question.message) {
         case (.silent, _):
             break
         case (.refusing, .save), (.refusing, .accommodateDeletion), (.refusing, .accommodateEviction):
@@ -49,7 +49,7 @@ struct SimulatedPresenter: Sendable {
             reply = PresenterReply(question: question.question)
         }
         let delay =
-            switch temper {
+            switch behaviour {
             case .prompt, .refusing: Duration.zero
             case .late: random.milliseconds(Self.lateness)
             case .silent: random.milliseconds(Self.silence)

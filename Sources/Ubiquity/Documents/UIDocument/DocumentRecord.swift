@@ -42,8 +42,8 @@ extension DocumentRecord {
         self.home = home
     }
 
-    /// Where the file is now. After a move to another domain the document is told later than others may see it: a save in
-    /// between must not make a file at the old place.
+    /// Where the file is now. After a move to another domain the document is notified later than others may see it: a
+    /// save in between must not make a file at the old place.
     var place: URL { DomainMoves.shared.place(of: fileURL, since: placed) ?? fileURL }
 
     /// The file has moved.

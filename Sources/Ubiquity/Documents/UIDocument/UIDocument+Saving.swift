@@ -70,7 +70,7 @@ extension UIDocument {
         let signature = try? DocumentSignature(place)
         let type = DocumentTypes.type(of: place)
         record.withLock { record in
-            // Moved while the save waited; the document is about to be told.
+            // Moved while the save waited; the document is about to be notified.
             if record.fileURL.standardizedFileURL == url.standardizedFileURL { record.follow(to: place) }
             guard saveOperation == .forCreating || record.fileURL.standardizedFileURL == place.standardizedFileURL
             else { return }

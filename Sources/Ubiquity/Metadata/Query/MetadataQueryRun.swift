@@ -151,18 +151,20 @@ final class MetadataQueryRun: @unchecked Sendable {
         guard let query else { return stop() }
         let deliveries = state.withLock { $0.isStopped ? [] : $0.machine.beginDelivery(now: .now) }
         for delivery in deliveries {
-            guard let told = publish(delivery, of: query) else { return }
+            guard let changes = publish(delivery, of: query) else { return }
             NotificationCenter.default.post(
-                name: delivery.kind.notification, object: query, userInfo: delivery.kind.hasItems ? told.userInfo : nil)
+                name: delivery.kind.notification, object: query,
+                userInfo: delivery.kind.hasItems ? changes.userInfo : nil)
         }
         change { $0.endDelivery(now: .now) }
     }
 
     /// - Returns: `nil` if the query was stopped.
-    private func publish(_ delivery: MetadataQueryState.Delivery, of query: NSMetadataQuery) -> MetadataResults.Told? {
+    private func publish(_ delivery: MetadataQueryState.Delivery, of query: NSMetadataQuery) -> MetadataResults.Changes?
+    {
         // Without the lock, since the delegate and sort descriptors are the program's. Deliveries never overlap.
         var (results, mountpoints) = state.withLock { ($0.results, $0.mountpoints) }
-        let told = results.apply(delivery) { key, status in
+        let changes = results.apply(delivery) { key, status in
             NSMetadataItem(status, mountpoint: mountpoints[key.source])
         } replace: { item in
             query.delegate?.metadataQuery(query, replacementObjectForResultObject: item) ?? item
@@ -171,7 +173,7 @@ final class MetadataQueryRun: @unchecked Sendable {
             if !state.isStopped { state.results = results }
             return state.isStopped
         }
-        return isStopped ? nil : told
+        return isStopped ? nil : changes
     }
 }
 
@@ -188,7 +190,7 @@ extension MetadataQueryState.Delivery.Kind {
     fileprivate var hasItems: Bool { self == .progress || self == .update }
 }
 
-extension MetadataResults.Told {
+extension MetadataResults.Changes {
     fileprivate var userInfo: [AnyHashable: Any] {
         [
             NSMetadataQueryUpdateAddedItemsKey: added, NSMetadataQueryUpdateChangedItemsKey: changed,

@@ -17,7 +17,7 @@ struct MetadataQueryState {
         case deliver
     }
 
-    /// What one notification tells.
+    /// What one notification publishes.
     struct Delivery: Equatable {
         enum Kind: Equatable { case started, progress, finished, update }
 
@@ -87,10 +87,10 @@ struct MetadataQueryState {
     /// Further daemons are followed.
     mutating func follow(_ sources: Set<Int>) { gathering.formUnion(sources) }
 
-    /// A source lists everything again after a reconnection: what it finds is told in one notification.
+    /// A source lists everything again after a reconnection: what it finds is published in one notification.
     mutating func regathers(_ source: Int) { regathering.insert(source) }
 
-    /// A source is not reached any more: what it knows is told, and results stay.
+    /// A source is not reached any more: what it knows is published, and results stay.
     mutating func disconnected(_ source: Int, now: ContinuousClock.Instant) -> [Effect] {
         gathered(source, now: now)
     }

@@ -5,8 +5,8 @@ struct MetadataResults: @unchecked Sendable {
     // Unchecked, since the sort descriptors and the objects that a delegate gives are not declared Sendable. The
     // descriptors are only read; the objects are handed to the program as they are.
 
-    /// What a notification tells, as objects.
-    struct Told {
+    /// What a notification publishes, as objects.
+    struct Changes {
         var added: [Any] = []
         var changed: [Any] = []
         var removed: [Any] = []
@@ -48,16 +48,16 @@ struct MetadataResults: @unchecked Sendable {
     mutating func apply(
         _ delivery: MetadataQueryState.Delivery, makeItem: (FollowedItems.Key, ItemStatus) -> NSMetadataItem,
         replace: (NSMetadataItem) -> Any
-    ) -> Told {
-        var told = Told()
+    ) -> Changes {
+        var changes = Changes()
         var moving: [Entry] = []
         var kept: [Entry] = []
         for var entry in entries {
             if delivery.removed.contains(entry.key) {
-                told.removed.append(entry.object)
+                changes.removed.append(entry.object)
             } else if let status = delivery.changed[entry.key] {
                 entry.item.update(status)
-                told.changed.append(entry.object)
+                changes.changed.append(entry.object)
                 entry.sortKeys = sortKeys(of: entry.item)
                 if descriptors.isEmpty { kept.append(entry) } else { moving.append(entry) }
             } else {
@@ -67,11 +67,11 @@ struct MetadataResults: @unchecked Sendable {
         for (key, status) in delivery.added.sorted(by: { $0.key < $1.key }) {
             let item = makeItem(key, status)
             let entry = Entry(key: key, item: item, object: replace(item), sortKeys: sortKeys(of: item))
-            told.added.append(entry.object)
+            changes.added.append(entry.object)
             moving.append(entry)
         }
         entries = merge(kept, moving)
-        return told
+        return changes
     }
 
     private func sortKeys(of item: NSMetadataItem) -> [SortKey] {

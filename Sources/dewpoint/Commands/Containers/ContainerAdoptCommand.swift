@@ -21,7 +21,7 @@ struct ContainerAdoptCommand: AsyncParsableCommand {
     @OptionGroup var options: TransferOptions
 
     func run() async throws {
-        let report = try await options.visit(container).adopt(
+        let report = try await options.session(container).adopt(
             source, into: options.into, isContinued: options.isContinued)
         try options.finish(report, verb: "adopted")
     }

@@ -26,10 +26,10 @@ struct ContainerExportCommand: AsyncParsableCommand {
         let location = try ContainerLocation(url: container, endpoint: bucket.endpoint, region: bucket.region)
         let path = try MountedPath.absolute(directory)
         TransferText.raiseDescriptorLimit()
-        let visit = try await ContainerVisit(location, deviceName: MountPlan.hostName()) { problem in
-            TransferText.tell(problem)
+        let session = try await TemporarySession(location, deviceName: MountPlan.hostName()) { problem in
+            TransferText.report(problem)
         }
-        let report = try await visit.export(to: path)
+        let report = try await session.export(to: path)
         if json { try JSONOutput.print(report) } else { print(TransferText.text(report, verb: "exported")) }
         guard report.failedCount == 0 else {
             throw CommandFailure(.failed, "\(TransferText.count(report.failedCount, "item")) could not be exported")

@@ -21,7 +21,7 @@ struct ContainerImportCommand: AsyncParsableCommand {
     func run() async throws {
         TransferText.raiseDescriptorLimit()
         let path = try MountedPath.absolute(directory)
-        let report = try await options.visit(container).importTree(
+        let report = try await options.session(container).importTree(
             path, into: options.into, isContinued: options.isContinued)
         try options.finish(report, verb: "imported")
     }

@@ -37,7 +37,7 @@ struct CheckCommand: AsyncParsableCommand {
         let problems: [String]
         if let state {
             problems = try await OfflineCheck.run(
-                try StatePlace(given: state, resolved: try MountedPath.absolute(state)), readingBytes: bytes)
+                try StateDirectory(given: state, resolved: try MountedPath.absolute(state)), readingBytes: bytes)
         } else {
             problems = try await MountedPath.mount(mountpoint).send(CheckRequest(bytes: bytes ? true : nil)).problems
         }

@@ -46,7 +46,7 @@ struct DiagnoseCommand: AsyncParsableCommand {
     func run() async throws {
         let subject: Diagnosis.Subject =
             if let state {
-                .state(try StatePlace(given: state, resolved: try MountedPath.absolute(state)))
+                .state(try StateDirectory(given: state, resolved: try MountedPath.absolute(state)))
             } else {
                 .mount(try MountedPath.mount(mountpoint))
             }

@@ -48,7 +48,7 @@ struct MountPlan {
             let options = try daemonOptions()
             let place = try place()
             let location = try location()
-            let state = try await statePlace(location)
+            let state = try await stateDirectory(location)
             let remote = try await RemoteContainer.open(location, state: state, link: options.link)
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state, deviceName: chosenDeviceName(state), options: options,
@@ -67,7 +67,7 @@ struct MountPlan {
         _ = try daemonOptions()
         let place = try place()
         let location = try location()
-        let state = try await statePlace(location)
+        let state = try await stateDirectory(location)
         var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName(state)]
         arguments += location.options
         for option in options { arguments += ["-o", option] }
@@ -109,17 +109,17 @@ struct MountPlan {
             state: try givenState(), variables: ProcessInfo.processInfo.environment)
     }
 
-    private func givenState() throws -> StatePlace? {
-        try state.map { try StatePlace(given: $0, resolved: try MountedPath.absolute($0)) }
+    private func givenState() throws -> StateDirectory? {
+        try state.map { try StateDirectory(given: $0, resolved: try MountedPath.absolute($0)) }
     }
 
     /// The state directory given, or the one known for this container, or else the store is asked for the container's
     /// name.
-    private func statePlace(_ location: ContainerLocation) async throws -> StatePlace {
+    private func stateDirectory(_ location: ContainerLocation) async throws -> StateDirectory {
         if let state = try givenState() { return state }
         let environment = ProcessInfo.processInfo.environment
-        if let known = StatePlace.known(location, environment: environment) { return known }
-        return StatePlace(
+        if let known = StateDirectory.known(location, environment: environment) { return known }
+        return StateDirectory(
             container: try await RemoteContainer.open(location).identity.id, environment: environment)
     }
 
@@ -131,7 +131,9 @@ struct MountPlan {
         }
     }
 
-    private func chosenDeviceName(_ state: StatePlace) -> String { deviceName ?? state.deviceName ?? Self.hostName() }
+    private func chosenDeviceName(_ state: StateDirectory) -> String {
+        deviceName ?? state.deviceName ?? Self.hostName()
+    }
 
     /// As printed by `hostname(1)`; Foundation's equivalent would use the network.
     static func hostName() -> String {

@@ -28,8 +28,8 @@ struct MoveStateCommand: ParsableCommand {
     private struct Report: Encodable { var state: String }
 
     func run() throws {
-        let place = try StatePlace(given: new, resolved: try MountedPath.absolute(new))
-        try StatePlace(given: old, resolved: try MountedPath.absolute(old)).move(to: place)
+        let place = try StateDirectory(given: new, resolved: try MountedPath.absolute(new))
+        try StateDirectory(given: old, resolved: try MountedPath.absolute(old)).move(to: place)
         if json { return try JSONOutput.print(Report(state: place.path)) }
         print("the state directory is now \(place.path); mount with: --state \(place.path)".printable)
     }

@@ -57,7 +57,7 @@ struct RecoverCommand: AsyncParsableCommand {
                 .denied, "\(place.mount.mountpoint) is the mount of another user; run this as that user")
         }
         let status = try await place.send(ContainerStatusRequest())
-        let old = StatePlace(path: try MountedPath.absolute(state))
+        let old = StateDirectory(path: try MountedPath.absolute(state))
         guard !old.path.isBytewiseEqual(to: status.state) else {
             throw CommandFailure(
                 .usage, "\(old.path) is the state of \(status.mountpoint) itself; nothing in it is lost")
@@ -80,7 +80,7 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 
     private func upload(
-        _ findings: StateFindings, _ old: StatePlace, _ work: RecoveryPlace, _ place: MountedPath,
+        _ findings: StateFindings, _ old: StateDirectory, _ work: RecoveryPlace, _ place: MountedPath,
         _ status: ContainerStatus, _ report: inout Report
     ) async throws {
         guard findings.container.isBytewiseEqual(to: status.container.description) else {
@@ -102,7 +102,7 @@ struct RecoverCommand: AsyncParsableCommand {
                     .map(\.key.string).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             }
             report.add(
-                try StatePlace.copy(findings.unsyncedPaths, from: work.mountpoint, to: place.mount.mountpoint))
+                try StateDirectory.copy(findings.unsyncedPaths, from: work.mountpoint, to: place.mount.mountpoint))
         } catch {
             try? await work.unmount()
             throw error
@@ -112,7 +112,7 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 
     private func mount(_ work: RecoveryPlace, as device: String, _ status: ContainerStatus) async throws {
-        let location = try StatePlace(path: status.state).location()
+        let location = try StateDirectory(path: status.state).location()
         var plan = MountPlan(url: location.url, mountpoint: work.mountpoint)
         plan.endpoint = location.endpoint
         plan.region = location.region
@@ -143,7 +143,7 @@ struct RecoverCommand: AsyncParsableCommand {
     /// How many paths of each kind are printed.
     private static let namedLimit = 20
 
-    private func text(_ report: Report, _ old: StatePlace, _ place: MountedPath) -> String {
+    private func text(_ report: Report, _ old: StateDirectory, _ place: MountedPath) -> String {
         var lines = [
             report.changes == 0
                 ? "no change waited in \(old.path)"

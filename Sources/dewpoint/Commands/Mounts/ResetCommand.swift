@@ -48,14 +48,14 @@ struct ResetCommand: ParsableCommand {
         print("\(place.path) is now \(backup.path); the next mount builds a new state".printable)
     }
 
-    private func place() throws -> StatePlace {
-        if let state { return try StatePlace(given: state, resolved: try MountedPath.absolute(state)) }
+    private func place() throws -> StateDirectory {
+        if let state { return try StateDirectory(given: state, resolved: try MountedPath.absolute(state)) }
         let given = mountpoint ?? ""
         let absolute = try MountedPath.absolute(given)
         if MountTable.current().containers.contains(where: { $0.mountpoint.isBytewiseEqual(to: absolute) }) {
             throw CommandFailure(.busy, "\(given) is mounted; unmount it first: dewpoint unmount \(given)")
         }
-        let places = StatePlace.lastMounted(at: absolute, environment: ProcessInfo.processInfo.environment)
+        let places = StateDirectory.lastMounted(at: absolute, environment: ProcessInfo.processInfo.environment)
         guard places.count == 1 else {
             throw CommandFailure(
                 places.isEmpty ? .notFound : .usage,
@@ -64,6 +64,6 @@ struct ResetCommand: ParsableCommand {
                     : "several states were mounted at \(absolute); name one with --state: "
                         + places.map(\.path).joined(separator: ", "))
         }
-        return try StatePlace(given: places[0].path, resolved: places[0].path)
+        return try StateDirectory(given: places[0].path, resolved: places[0].path)
     }
 }

@@ -105,7 +105,7 @@ struct UnmountCommand: AsyncParsableCommand {
 
     private static func reason(_ status: ContainerStatus?) -> String {
         guard let status else { return "the kernel still lists the mount" }
-        let doing = EndingNote(state: status.state).reason(of: status.processID)
+        let doing = ShutdownRecord(state: status.state).reason(of: status.processID)
         return "its daemon (process \(status.processID)) is still \(doing ?? "running")"
     }
 

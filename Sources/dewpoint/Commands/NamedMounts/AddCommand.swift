@@ -88,7 +88,7 @@ struct AddCommand: AsyncParsableCommand {
         if let state {
             let given = surroundings.absolute(state)
             let resolved = try MountedPath.absolute(given)
-            mount.state = Self.recorded(state, as: try StatePlace(given: given, resolved: resolved).path)
+            mount.state = Self.recorded(state, as: try StateDirectory(given: given, resolved: resolved).path)
         }
         mount.options = options
         mount.ignore = ignore

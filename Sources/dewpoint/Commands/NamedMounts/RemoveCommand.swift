@@ -61,6 +61,6 @@ struct RemoveCommand: AsyncParsableCommand {
         // A location that is no longer valid has no known state.
         let location = try? ContainerLocation(url: mount.url, endpoint: mount.endpoint, region: mount.region)
             .resolved(state: nil, variables: surroundings.variables)
-        return location.flatMap { StatePlace.known($0, environment: surroundings.variables)?.path }
+        return location.flatMap { StateDirectory.known($0, environment: surroundings.variables)?.path }
     }
 }
