@@ -11,7 +11,7 @@ package import Remote
 /// and manifest has its SHA-256, every commit its CRC, and the reader verifies them.
 ///
 /// The connections are closed with the last reference.
-package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
+package final class S3Store: ObjectStore {
     private let connection: S3Connection
     private let environment: S3Environment
 
@@ -39,17 +39,22 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
             location, variables: Profile.withAbsolutePaths(variables), environment: environment)
     }
 
-    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        try ObjectKey.validate(key)
-        return try await download(key, fullKey: location.key(key), range: range)
+    /// The key in the bucket. Objects beside the container are read without conditions: services differ in `If-Match`,
+    /// and every chunk's hash is stronger.
+    private func fullKey(_ address: ObjectAddress) throws(StoreError) -> String {
+        switch address {
+        case .neighbour(let key): return key
+        case .container(let key):
+            try ObjectKey.validate(key)
+            return location.key(key)
+        }
     }
 
-    private func download(
-        _ key: String, fullKey: String, range: Range<Int64>?
-    ) async throws(StoreError) -> ByteStream {
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let (key, fullKey) = (address.key, try fullKey(address))
         // HTTP cannot request an empty range.
         if let range, range.isEmpty {
-            _ = try await state(of: key, fullKey: fullKey)
+            _ = try await head(of: key, fullKey: fullKey)
             return ByteStream(key: key) { () throws(StoreError) in nil }
         }
         let download = ObjectDownload(connection, key: key, fullKey: fullKey, range: range)
@@ -97,15 +102,20 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
         guard try await written(key).nonce == nonce else { throw failure }
     }
 
-    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+    package func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
         let limit = min(limit, ObjectListing.limit)
+        guard case .container(let prefix) = prefix else {
+            return try await page(
+                prefix: prefix.key, after: after, limit: limit, continuation: nil, key: prefix.key
+            ).entries
+        }
         var found: [ObjectListing] = []
         var continuation: String?
         while found.count < limit {
             let page = try await page(
                 prefix: location.key(prefix), after: after.map(location.key), limit: limit - found.count,
                 continuation: continuation, key: prefix)
-            for object in page.entries.map(\.object) where object.key.hasBytePrefix(location.prefix) {
+            for object in page.entries where object.key.hasBytePrefix(location.prefix) {
                 let key = object.key.droppingBytes(location.prefix.utf8.count)
                 // Keys that are not ours are not listed, such as the empty object that consoles create for a folder.
                 do throws(StoreError) { try ObjectKey.validate(key) } catch { continue }
@@ -130,41 +140,17 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
         throw unconfirmed(key)
     }
 
-    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
-        try ObjectKey.validate(key)
-        return try await state(of: key, fullKey: location.key(key)).byteCount
-    }
-
-    private func state(of key: String, fullKey: String) async throws(StoreError) -> NeighbourObject {
-        let head = try await head(of: key, fullKey: fullKey)
-        return NeighbourObject(key: fullKey, etag: head.etag, byteCount: head.byteCount)
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        let head = try await head(of: address.key, fullKey: try fullKey(address))
+        guard case .neighbour(let key) = address else {
+            return ObjectListing(key: address.key, byteCount: head.byteCount)
+        }
+        return ObjectListing(key: key, byteCount: head.byteCount, etag: head.etag)
     }
 
     private func head(of key: String, fullKey: String) async throws(StoreError) -> ObjectHead {
         try await ObjectHead.ask(connection, fullKey: fullKey, key: key)
     }
-
-    // Without conditions: services differ in `If-Match`, and every chunk's hash is stronger.
-
-    package var neighbourStore: any NeighbourStore { self }
-
-    package func listNeighbours(
-        prefix: String, after: String?, limit: Int
-    ) async throws(StoreError) -> [NeighbourListing] {
-        try await page(
-            prefix: prefix, after: after, limit: min(limit, ObjectListing.limit), continuation: nil, key: prefix
-        ).entries
-    }
-
-    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        try await download(key, fullKey: key, range: range)
-    }
-
-    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        try await state(of: key, fullKey: key)
-    }
-
-    package var sharingStore: any SharingStore { self }
 
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
         try ObjectKey.validate(key)

@@ -91,10 +91,10 @@ package struct Adoption {
     }
 
     /// - Returns: `nil` after the last one.
-    private func page(after key: String?) async throws -> [NeighbourListing]? {
+    private func page(after key: String?) async throws -> [ObjectListing]? {
         try Task.checkCancellation()
         let page = try await scratch.persistently { [store = sync.container.store, prefix] in
-            try await store.neighbourStore.listNeighbours(prefix: prefix, after: key, limit: ObjectListing.limit)
+            try await store.list(.neighbour(prefix), after: key, limit: ObjectListing.limit)
         }
         return page.isEmpty ? nil : page
     }
@@ -182,8 +182,8 @@ package struct Adoption {
 
     // MARK: One object
 
-    private mutating func take(_ listing: NeighbourListing, _ target: ItemID) async throws {
-        let object = listing.object
+    private mutating func take(_ listing: ObjectListing, _ target: ItemID) async throws {
+        let object = listing.neighbour
         let shownPath = path(of: object.key)
         let path: KeyPath
         switch keyPath(object) {
@@ -202,7 +202,7 @@ package struct Adoption {
         }
         let parent = try await enter(path.directories, target)
         guard let file = path.file else { return }
-        let record = scratch.record(file, in: parent, .file, mode: 0o644, modified: listing.modified)
+        let record = scratch.record(file, in: parent, .file, mode: 0o644, modified: listing.modified ?? scratch.now)
         try await add(Candidate(record: record, object: object, path: shownPath))
     }
 

@@ -19,7 +19,7 @@ struct NeighbourScan: Sendable {
                 let pieces = try await scratch.persistently { try await scan(object) }
                 // The object changed since it was listed: the chunks may be of both versions.
                 let now = try await scratch.persistently { [store] in
-                    try await store.neighbourStore.neighbour(object.key)
+                    try await store.head(.neighbour(object.key)).neighbour
                 }
                 if now == object, let pieces { return .success(pieces) }
             }
@@ -35,7 +35,7 @@ struct NeighbourScan: Sendable {
     /// - Returns: `nil` when its length differs from the listing.
     private func scan(_ object: NeighbourObject) async throws -> [Content.Piece]? {
         guard object.byteCount > 0 else { return [] }
-        let stream = try await store.neighbourStore.getNeighbour(object.key, range: nil)
+        let stream = try await store.get(.neighbour(object.key), range: nil)
         var pieces: [Content.Piece] = []
         var buffer: [UInt8] = []
         buffer.reserveCapacity(Content.chunkByteCount)

@@ -202,9 +202,9 @@ import Testing
             "p/ is an object beside the container, but this container is not in a bucket")
         await #expect(throws: refusal) { try await bench.adopt("p/", in: store) }
         await #expect(throws: StoreError(.invalid, key: "p/a")) {
-            try await store.neighbourStore.getNeighbour("p/a", range: nil)
+            try await store.get(.neighbour("p/a"), range: nil)
         }
-        await #expect(throws: StoreError(.invalid, key: "p/a")) { try await store.neighbourStore.neighbour("p/a") }
+        await #expect(throws: StoreError(.invalid, key: "p/a")) { try await store.head(.neighbour("p/a")) }
     }
 
     @Test func `a regular pack whose id looks adopted is read, and other ids cause no adoption lookup`() async throws {

@@ -267,18 +267,10 @@ private final class SetClock: Sendable {
 }
 
 /// A store that treats `create` as `put`, as some services do.
-private struct OverwritingStore: ObjectStore {
+private struct OverwritingStore: StoreDecorator {
     let base = MemoryStore()
 
-    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        try await base.get(key, range: range)
-    }
-    func put(_ key: String, _ body: Body) async throws(StoreError) { try await base.put(key, body) }
+    func base(_ key: String) -> any ObjectStore { base }
+
     func create(_ key: String, _ body: Body) async throws(StoreError) { try await base.put(key, body) }
-    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
-        try await base.list(prefix: prefix, after: after, limit: limit)
-    }
-    func delete(_ key: String) async throws(StoreError) { try await base.delete(key) }
-    func byteCount(of key: String) async throws(StoreError) -> Int64 { try await base.byteCount(of: key) }
-    func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
 }

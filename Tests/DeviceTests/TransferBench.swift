@@ -104,7 +104,7 @@ final class TransferBench: Sendable {
 }
 
 /// A store that calls a closure before each operation: as if another device were faster, or a file changed.
-final class EventfulStore: ObjectStore, NeighbourStore {
+final class EventfulStore: StoreDecorator {
     private let base: any ObjectStore
     private let event: @Sendable (FaultyStore.Operation, String) async throws -> Void
 
@@ -119,9 +119,11 @@ final class EventfulStore: ObjectStore, NeighbourStore {
         do { try await event(operation, key) } catch { throw StoreError(.invalid, key: key, "\(error)") }
     }
 
-    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        try await pass(.get, key)
-        return try await base.get(key, range: range)
+    func base(_ key: String) -> any ObjectStore { base }
+
+    func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await pass(.get, address.key)
+        return try await base.get(address, range: range)
     }
 
     func put(_ key: String, _ body: Body) async throws(StoreError) {
@@ -134,30 +136,7 @@ final class EventfulStore: ObjectStore, NeighbourStore {
         try await base.create(key, body)
     }
 
-    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
-        try await base.list(prefix: prefix, after: after, limit: limit)
-    }
-
-    func delete(_ key: String) async throws(StoreError) { try await base.delete(key) }
-
-    func byteCount(of key: String) async throws(StoreError) -> Int64 { try await base.byteCount(of: key) }
-
     func changes(prefix: String) -> AsyncStream<Void>? { nil }
-
-    var neighbourStore: any NeighbourStore { self }
-
-    func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [NeighbourListing] {
-        try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
-    }
-
-    func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        try await pass(.get, key)
-        return try await base.neighbourStore.getNeighbour(key, range: range)
-    }
-
-    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        try await base.neighbourStore.neighbour(key)
-    }
 }
 
 /// A flag that is true only the first time it is read.

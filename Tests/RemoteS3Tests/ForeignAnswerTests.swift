@@ -28,8 +28,8 @@ import Testing
             { _ = try await store.get("a", range: 5..<5).collect(upTo: 1000) },
             { _ = try await store.byteCount(of: "a") }, { try await store.delete("a") },
             { _ = try await store.list(prefix: "a", after: nil, limit: 10) },
-            { _ = try await store.neighbour("a") },
-            { _ = try await store.listNeighbours(prefix: "a", after: nil, limit: 10) },
+            { _ = try await store.head(.neighbour("a")) },
+            { _ = try await store.list(.neighbour("a"), after: nil, limit: 10) },
             {
                 let part = ObjectPart(source: nil) { () throws(StoreError) in [1] }
                 try await store.assemble("a", from: [part, part])
@@ -128,7 +128,7 @@ import Testing
     @Test func `an object that is a page for people can be read from the store`() async throws {
         let server = try ScriptedServer { _ in .answer(200, Self.html, Self.page) }
         let store = try TestStore(endpoint: server.url).store
-        #expect(try await store.getNeighbour("index.html", range: nil).collect(upTo: 1000) == Self.page)
+        #expect(try await store.get(.neighbour("index.html"), range: nil).collect(upTo: 1000) == Self.page)
     }
 
     @Test(arguments: [

@@ -157,26 +157,26 @@ extension Trait where Self == ConditionTrait {
             _ = try await connection.send(request)
         }
         try await with(prefix: "/\(base)/container") { store in
-            let listing = try await store.listNeighbours(prefix: "\(base)/beside/", after: nil, limit: 1000)
-            #expect(listing.map(\.object.key) == keys)
-            #expect(listing.map(\.object.byteCount) == [300_000, 0, 300_000])
+            let listing = try await store.list(.neighbour("\(base)/beside/"), after: nil, limit: 1000)
+            #expect(listing.map(\.key) == keys)
+            #expect(listing.map(\.byteCount) == [300_000, 0, 300_000])
             let now = Int64(Date().timeIntervalSince1970)
-            #expect(listing.allSatisfy { abs($0.modified.seconds - now) < 3600 })
-            let rest = try await store.listNeighbours(prefix: "\(base)/beside/", after: keys[0], limit: 1)
-            #expect(rest.map(\.object.key) == [keys[1]])
+            #expect(listing.allSatisfy { abs(($0.modified?.seconds ?? 0) - now) < 3600 })
+            let rest = try await store.list(.neighbour("\(base)/beside/"), after: keys[0], limit: 1)
+            #expect(rest.map(\.key) == [keys[1]])
             for line in listing {
                 // The listing and the object's own metadata agree, and the ETag has no quotes.
-                #expect(try await store.neighbour(line.object.key) == line.object)
-                #expect(line.object.etag.count == 32)
+                #expect(try await store.head(.neighbour(line.key)).neighbour == line.neighbour)
+                #expect(line.neighbour.etag.count == 32)
             }
-            let stream = try await store.getNeighbour(keys[0], range: 10..<299_999)
+            let stream = try await store.get(.neighbour(keys[0]), range: 10..<299_999)
             #expect(try await stream.collect(upTo: 300_000) == Array(bytes[10..<299_999]))
-            #expect(try await store.getNeighbour(keys[2], range: nil).collect(upTo: 300_000) == bytes)
+            #expect(try await store.get(.neighbour(keys[2]), range: nil).collect(upTo: 300_000) == bytes)
             await #expect(throws: StoreError(.notFound, key: "\(base)/none")) {
-                try await store.neighbour("\(base)/none")
+                try await store.head(.neighbour("\(base)/none"))
             }
             await #expect(throws: StoreError(.notFound, key: "\(base)/none")) {
-                _ = try await store.getNeighbour("\(base)/none", range: 0..<1)
+                _ = try await store.get(.neighbour("\(base)/none"), range: 0..<1)
             }
             #expect(try await store.list(prefix: "", after: nil, limit: 1000) == [])
         }

@@ -61,7 +61,7 @@ import Testing
         base.setNeighbour("film.mov", bytes)
         let packs = PackStore(store: base)
         let pack = PackID.adopted(Samples.id(9).uuid)
-        try await packs.adopt(try await base.neighbour(key), as: pack)
+        try await packs.adopt(try await base.head(.neighbour(key)).neighbour, as: pack)
         let chunks = stride(from: 0, to: bytes.count, by: Content.chunkByteCount).map { start in
             let chunk = Array(bytes[start..<min(bytes.count, start + Content.chunkByteCount)])
             return Content.Chunk(hash: ChunkHash(hashing: chunk), byteCount: chunk.count)

@@ -2,7 +2,7 @@ package import Remote
 import Synchronization
 
 /// A store with injected faults, for tests of the layers above it.
-package final class FaultyStore: ObjectStore, NeighbourStore, SharingStore {
+package final class FaultyStore: StoreDecorator {
     package enum Operation: Hashable, Sendable, CaseIterable { case get, put, create, list, delete, byteCount }
 
     /// The fault of one call.
@@ -67,44 +67,17 @@ package final class FaultyStore: ObjectStore, NeighbourStore, SharingStore {
         }
     }
 
-    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        let fault = try await begin(.get, key, range)
-        return Self.apply(fault, to: try await base.get(key, range: range))
-    }
+    package func base(_ key: String) -> any ObjectStore { base }
 
-    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        let fault = try await begin(.get, key, range)
-        return Self.apply(fault, to: try await base.neighbourStore.getNeighbour(key, range: range))
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let fault = try await begin(.get, address.key, range)
+        return Self.apply(fault, to: try await base.get(address, range: range))
     }
-
-    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        let fault = try await begin(.byteCount, key)
-        let object = try await base.neighbourStore.neighbour(key)
-        try end(fault, key)
-        return object
-    }
-
-    package var sharingStore: any SharingStore { self }
 
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
         let fault = try await begin(.put, key)
-        try await base.sharingStore.assemble(key, from: parts)
+        try await base.assemble(key, from: parts)
         try end(fault, key)
-    }
-
-    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
-        try await base.sharingStore.link(to: key, for: request)
-    }
-
-    package var neighbourStore: any NeighbourStore { self }
-
-    package func listNeighbours(
-        prefix: String, after: String?, limit: Int
-    ) async throws(StoreError) -> [NeighbourListing] {
-        let fault = try await begin(.list, prefix)
-        let listing = try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
-        try end(fault, prefix)
-        return listing
     }
 
     private static func apply(_ fault: Fault?, to stream: ByteStream) -> ByteStream {
@@ -137,10 +110,10 @@ package final class FaultyStore: ObjectStore, NeighbourStore, SharingStore {
         try end(fault, key)
     }
 
-    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
-        let fault = try await begin(.list, prefix)
-        let listing = try await base.list(prefix: prefix, after: after, limit: limit)
-        try end(fault, prefix)
+    package func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        let fault = try await begin(.list, prefix.key)
+        let listing = try await base.list(prefix, after: after, limit: limit)
+        try end(fault, prefix.key)
         return listing
     }
 
@@ -150,14 +123,12 @@ package final class FaultyStore: ObjectStore, NeighbourStore, SharingStore {
         try end(fault, key)
     }
 
-    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
-        let fault = try await begin(.byteCount, key)
-        let byteCount = try await base.byteCount(of: key)
-        try end(fault, key)
-        return byteCount
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        let fault = try await begin(.byteCount, address.key)
+        let listing = try await base.head(address)
+        try end(fault, address.key)
+        return listing
     }
-
-    package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
 
     // MARK: - Faults
 

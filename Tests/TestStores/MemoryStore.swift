@@ -3,7 +3,7 @@ package import Remote
 import Synchronization
 
 /// A store in memory, for tests and simulations. Calls take effect at once, in their order.
-package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
+package final class MemoryStore: ObjectStore {
     private struct State {
         var objects: [String: [UInt8]] = [:]
         var watchers: [Int: (prefix: String, continuation: AsyncStream<Void>.Continuation)] = [:]
@@ -34,8 +34,11 @@ package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
     /// The objects beside the container at this instant.
     package var neighbours: [String: [UInt8]] { state.withLock { $0.neighbours.mapValues(\.bytes) } }
 
-    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        stream(try object(key), key, range)
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        switch address {
+        case .container(let key): stream(try object(key), key, range)
+        case .neighbour(let key): stream(try neighbour(key).bytes, key, range)
+        }
     }
 
     private func stream(_ bytes: [UInt8], _ key: String, _ range: Range<Int64>?) -> ByteStream {
@@ -60,13 +63,22 @@ package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
         try store(key, body, replacing: false)
     }
 
-    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
-        state.withLock { state in
-            state.objects.keys
-                .filter { key in key.hasPrefix(prefix) && after.map { ObjectKey.precedes($0, key) } ?? true }
+    package func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        func page(_ keys: some Sequence<String>) -> some Sequence<String> {
+            keys
+                .filter { key in key.hasPrefix(prefix.key) && after.map { ObjectKey.precedes($0, key) } ?? true }
                 .sorted(by: ObjectKey.precedes)
                 .prefix(max(0, min(limit, ObjectListing.limit)))
-                .map { ObjectListing(key: $0, byteCount: Int64(state.objects[$0, default: []].count)) }
+        }
+        return state.withLock { state in
+            switch prefix {
+            case .container:
+                page(state.objects.keys).map {
+                    ObjectListing(key: $0, byteCount: Int64(state.objects[$0, default: []].count))
+                }
+            case .neighbour:
+                page(state.neighbours.keys).compactMap { key in state.neighbours[key].map { Self.listing(key, $0) } }
+            }
         }
     }
 
@@ -75,7 +87,12 @@ package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
         if state.withLock({ $0.objects.removeValue(forKey: key) }) != nil { hint(key) }
     }
 
-    package func byteCount(of key: String) async throws(StoreError) -> Int64 { Int64(try object(key).count) }
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        switch address {
+        case .container(let key): ObjectListing(key: key, byteCount: Int64(try object(key).count))
+        case .neighbour(let key): Self.listing(key, try neighbour(key))
+        }
+    }
 
     package func changes(prefix: String) -> AsyncStream<Void>? {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -89,8 +106,6 @@ package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
         }
         return stream
     }
-
-    package var sharingStore: any SharingStore { self }
 
     /// Copies what has a source, as S3 does, and counts the bytes that were sent: ``sentByteCount``.
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
@@ -117,36 +132,16 @@ package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
             expires: Timestamp(seconds: request.lifetime.components.seconds, nanoseconds: 0))
     }
 
-    package var neighbourStore: any NeighbourStore { self }
-
-    package func listNeighbours(
-        prefix: String, after: String?, limit: Int
-    ) async throws(StoreError) -> [NeighbourListing] {
-        let neighbours = state.withLock { $0.neighbours }
-        return neighbours.keys
-            .filter { key in key.hasPrefix(prefix) && after.map { ObjectKey.precedes($0, key) } ?? true }
-            .sorted(by: ObjectKey.precedes)
-            .prefix(max(0, min(limit, ObjectListing.limit)))
-            .compactMap { key in
-                neighbours[key].map { NeighbourListing(object: Self.neighbour(key, $0), modified: Self.neighbourTime) }
-            }
-    }
-
-    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        guard let found = state.withLock({ $0.neighbours[key] }) else { throw StoreError(.notFound, key: key) }
-        return stream(found.bytes, key, range)
-    }
-
-    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        guard let found = state.withLock({ $0.neighbours[key] }) else { throw StoreError(.notFound, key: key) }
-        return Self.neighbour(key, found)
-    }
-
     /// The modification time of every neighbour.
     package static let neighbourTime = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
 
-    private static func neighbour(_ key: String, _ found: (bytes: [UInt8], etag: String)) -> NeighbourObject {
-        NeighbourObject(key: key, etag: found.etag, byteCount: Int64(found.bytes.count))
+    private static func listing(_ key: String, _ found: (bytes: [UInt8], etag: String)) -> ObjectListing {
+        ObjectListing(key: key, byteCount: Int64(found.bytes.count), etag: found.etag, modified: neighbourTime)
+    }
+
+    private func neighbour(_ key: String) throws(StoreError) -> (bytes: [UInt8], etag: String) {
+        guard let found = state.withLock({ $0.neighbours[key] }) else { throw StoreError(.notFound, key: key) }
+        return found
     }
 
     private func object(_ key: String) throws(StoreError) -> [UInt8] {

@@ -27,7 +27,7 @@ package final class PackStore: Sendable {
         case .pack: return try await store.get(Pack.key(pack), range: range)
         case .neighbour(let object):
             do throws(StoreError) {
-                return try await store.neighbourStore.getNeighbour(object.key, range: range)
+                return try await store.get(.neighbour(object.key), range: range)
             } catch {
                 throw error.code == .notFound ? Self.gone(object) : error
             }
@@ -43,7 +43,7 @@ package final class PackStore: Sendable {
         case .pack: return try await store.byteCount(of: Pack.key(pack))
         case .neighbour(let object):
             let found: NeighbourObject
-            do throws(StoreError) { found = try await store.neighbourStore.neighbour(object.key) } catch {
+            do throws(StoreError) { found = try await store.head(.neighbour(object.key)).neighbour } catch {
                 throw error.code == .notFound ? Self.gone(object) : error
             }
             guard found == object else {

@@ -62,7 +62,7 @@ package struct ShareStore: Sendable {
         let rest = record.expires.seconds - now.seconds
         guard rest > 0 else { throw StoreError(.notFound, key: Self.key(record.id), "the link has ended") }
         let lifetime = min(Duration.seconds(rest), ObjectLinkRequest.lifetimeLimit)
-        return try await store.sharingStore.link(
+        return try await store.link(
             to: Self.key(record.id), for: ObjectLinkRequest(fileName: record.fileName, lifetime: lifetime))
     }
 
@@ -163,7 +163,7 @@ package struct ShareStore: Sendable {
             }
             return ObjectPart(source: source) { () throws(StoreError) in try await read(part.pieces, of: pieces) }
         }
-        try await store.sharingStore.assemble(key, from: parts)
+        try await store.assemble(key, from: parts)
     }
 
     /// The packs of the plan that are objects beside the container.

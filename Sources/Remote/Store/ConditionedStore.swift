@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Transfers in one direction share its bandwidth. They proceed in slices of a twentieth of a second, so that bytes
 /// trickle as on a slow line, and a new ``condition`` takes effect with the next slice.
-package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, NeighbourStore, SharingStore {
+package final class ConditionedStore<LinkClock: Clock<Duration>>: StoreDecorator {
     private struct State {
         var condition: LinkCondition
         /// When the line is free again after the transfers already scheduled, by direction.
@@ -45,9 +45,11 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         }
     }
 
-    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        if try await request(key) { throw lost(key) }
-        return receive(try await base.get(key, range: range))
+    package func base(_ key: String) -> any ObjectStore { base }
+
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        if try await request(address.key) { throw lost(address.key) }
+        return receive(try await base.get(address, range: range))
     }
 
     private func receive(_ stream: ByteStream) -> ByteStream {
@@ -77,40 +79,19 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         try await send(key, body) { () throws(StoreError) in try await self.base.create(key, body) }
     }
 
-    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
-        if try await request(prefix) { throw lost(prefix) }
-        return try await base.list(prefix: prefix, after: after, limit: limit)
+    package func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        if try await request(prefix.key) { throw lost(prefix.key) }
+        return try await base.list(prefix, after: after, limit: limit)
     }
 
     package func delete(_ key: String) async throws(StoreError) {
         try await send(key, .bytes([])) { () throws(StoreError) in try await self.base.delete(key) }
     }
 
-    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
-        if try await request(key) { throw lost(key) }
-        return try await base.byteCount(of: key)
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        if try await request(address.key) { throw lost(address.key) }
+        return try await base.head(address)
     }
-
-    package var neighbourStore: any NeighbourStore { self }
-
-    package func listNeighbours(
-        prefix: String, after: String?, limit: Int
-    ) async throws(StoreError) -> [NeighbourListing] {
-        if try await request(prefix) { throw lost(prefix) }
-        return try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
-    }
-
-    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        if try await request(key) { throw lost(key) }
-        return receive(try await base.neighbourStore.getNeighbour(key, range: range))
-    }
-
-    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        if try await request(key) { throw lost(key) }
-        return try await base.neighbourStore.neighbour(key)
-    }
-
-    package var sharingStore: any SharingStore { self }
 
     /// One request for all parts, and the link carries none of the bytes that the store copies.
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
@@ -122,16 +103,11 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
             }
         }
         try await send(key, .bytes([])) { () throws(StoreError) in
-            try await self.base.sharingStore.assemble(key, from: conditioned)
+            try await self.base.assemble(key, from: conditioned)
         }
     }
 
-    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
-        try await base.sharingStore.link(to: key, for: request)
-    }
-
-    /// Hints are passed on without a delay: without them the follower polls, and the delay applies to that.
-    package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+    // Hints are forwarded without a delay: without them the follower polls, and the delay applies to that.
 
     // MARK: - The link
 

@@ -56,7 +56,8 @@ package final class DirectoryStore: ObjectStore {
         }
     }
 
-    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let key = try address.containerKey()
         try ObjectKey.validate(key)
         let (file, range) = try await queue.run { () throws(StoreError) in
             let (file, byteCount) = try self.open(key)
@@ -90,8 +91,9 @@ package final class DirectoryStore: ObjectStore {
         try await queue.run { () throws(StoreError) in try self.write(key, body, replacing: false) }
     }
 
-    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
-        try await queue.run { () throws(StoreError) in
+    package func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        let prefix = try prefix.containerKey()
+        return try await queue.run { () throws(StoreError) in
             let objects: [ObjectListing]
             do throws(SystemCallFailure) {
                 var listing = DirectoryListing(
@@ -120,9 +122,12 @@ package final class DirectoryStore: ObjectStore {
         }
     }
 
-    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        let key = try address.containerKey()
         try ObjectKey.validate(key)
-        return try await queue.run { () throws(StoreError) in try self.open(key).byteCount }
+        return try await queue.run { () throws(StoreError) in
+            ObjectListing(key: key, byteCount: try self.open(key).byteCount)
+        }
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { DirectoryWatch.changes(root: root, prefix: prefix) }

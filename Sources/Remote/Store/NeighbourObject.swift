@@ -1,5 +1,5 @@
 import Foundation
-package import Model
+import Model
 
 /// An object of the bucket that does not belong to the container: it is beside it, and was written by another program.
 ///
@@ -35,14 +35,7 @@ package struct NeighbourObject: Hashable, Sendable, Codable {
     }
 }
 
-/// One line of a listing of objects beside the container.
-package struct NeighbourListing: Hashable, Sendable {
-    package let object: NeighbourObject
-    /// When it was last written.
-    package let modified: Timestamp
-
-    package init(object: NeighbourObject, modified: Timestamp) {
-        self.object = object
-        self.modified = modified
-    }
+extension ObjectListing {
+    /// The object beside the container that this line shows.
+    package var neighbour: NeighbourObject { NeighbourObject(key: key, etag: etag, byteCount: byteCount) }
 }

@@ -1,10 +1,12 @@
+package import Model
+
 /// A place that stores objects by key: the minimal interface that a container needs of a cloud.
 ///
 /// An object is bytes under an ``ObjectKey``. Objects of a container are immutable once written, so a store needs no
 /// partial writes, no versions and no transactions; the only guarantee between two writers is that of ``create(_:_:)``.
 ///
 ///     container format        Container, ChangeLog, ManifestStore, PackWriter, ChunkReader
-///     decorators              ConditionedStore (link conditioner)
+///     decorators              ConditionedStore (link conditioner), and others that follow StoreDecorator
 ///     stores                  DirectoryStore; S3Store in RemoteS3
 ///
 /// A write that returned is durable. A write that threw may still have landed: the response can get lost.
@@ -15,7 +17,7 @@ package protocol ObjectStore: Sendable {
     ///   bytes. `nil` for the whole object.
     /// - Returns: Non-empty pieces of any size. The stream itself throws later errors.
     /// - Throws: ``StoreError`` with `notFound`, before the first byte.
-    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream
+    func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream
 
     /// Writes an object whole: readers see the old one or the new one, never a mixture.
     func put(_ key: String, _ body: Body) async throws(StoreError)
@@ -28,18 +30,30 @@ package protocol ObjectStore: Sendable {
     /// Lists keys in the order of their bytes.
     ///
     /// - Parameters:
-    ///   - prefix: The common prefix of the keys, such as `log/`; empty for all.
+    ///   - prefix: The common beginning of the keys, such as `log/` in the container; empty for all.
     ///   - after: The key to continue after, itself left out; it need not exist.
     ///   - limit: 1 to ``ObjectListing/limit``; greater ones are clipped.
-    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing]
+    func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing]
 
     /// Removes an object; a missing object counts as removed.
     func delete(_ key: String) async throws(StoreError)
 
-    /// The length of an object in bytes.
+    /// What a listing would say of an object now.
     ///
     /// - Throws: ``StoreError`` with `notFound`.
-    func byteCount(of key: String) async throws(StoreError) -> Int64
+    func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing
+
+    /// Writes an object that consists of the parts, one after another.
+    ///
+    /// - Parameter parts: At least two; all but the last have ``ObjectPart/leastByteCount`` bytes or more.
+    /// - Throws: ``StoreError`` with `invalid` in a store without links, as that of a directory.
+    func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError)
+
+    /// A link with which anyone can read an object until a time, without access to the store: a presigned link on S3.
+    ///
+    /// A link leads to an object of its own, never to a pack: a pack holds other files too.
+    /// - Throws: ``StoreError`` with `invalid` in a store without links.
+    func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink
 
     /// Hints that something under `prefix` may have changed.
     ///
@@ -47,30 +61,50 @@ package protocol ObjectStore: Sendable {
     /// the store can no longer send hints.
     /// - Returns: `nil` when the store does not support it: then poll.
     func changes(prefix: String) -> AsyncStream<Void>?
-
-    /// The objects beside the container, where the store has any.
-    var neighbourStore: any NeighbourStore { get }
-
-    /// Links to objects, for people without access, where the store has any.
-    var sharingStore: any SharingStore { get }
 }
 
 extension ObjectStore {
-    /// That of a store which holds nothing but the container: a directory.
-    package var neighbourStore: any NeighbourStore { NoNeighbourStore() }
+    /// Streams the bytes of an object of the container; see ``get(_:range:)-(ObjectAddress,_)``.
+    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await get(.container(key), range: range)
+    }
 
-    /// That of a store which has no links: a directory.
-    package var sharingStore: any SharingStore { NoSharingStore() }
+    /// Lists keys of the container; see ``list(_:after:limit:)``.
+    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        try await list(.container(prefix), after: after, limit: limit)
+    }
+
+    /// The length of an object of the container in bytes.
+    ///
+    /// - Throws: ``StoreError`` with `notFound`.
+    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
+        try await head(.container(key)).byteCount
+    }
+
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        throw ObjectLink.refusal(key)
+    }
+
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        throw ObjectLink.refusal(key)
+    }
 }
 
 /// One line of a listing.
 package struct ObjectListing: Hashable, Sendable {
+    /// As in the address that was listed: whole for an object beside the container.
     package let key: String
     package let byteCount: Int64
+    /// The store's entity tag for this state of an object beside the container; empty for one of the container.
+    package let etag: String
+    /// When an object beside the container was last written; `nil` for one of the container.
+    package let modified: Timestamp?
 
-    package init(key: String, byteCount: Int64) {
+    package init(key: String, byteCount: Int64, etag: String = "", modified: Timestamp? = nil) {
         self.key = key
         self.byteCount = byteCount
+        self.etag = etag
+        self.modified = modified
     }
 
     /// The maximum number of lines of one call; the same as in S3.

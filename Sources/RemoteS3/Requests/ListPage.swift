@@ -5,7 +5,7 @@ import Remote
 /// One response to ListObjectsV2.
 struct ListPage: Sendable {
     /// In the order of their bytes, as S3 returns them. The keys are full ones.
-    let entries: [NeighbourListing]
+    let entries: [ObjectListing]
     /// The start of the next page; `nil` on the last one.
     let continuation: String?
 
@@ -17,7 +17,7 @@ struct ListPage: Sendable {
             throw refuse("the store's response is not a listing")
         }
         let isEncoded = document.text("EncodingType") == "url"
-        var entries: [NeighbourListing] = []
+        var entries: [ObjectListing] = []
         for child in document.children where child.name == "Contents" {
             guard let text = child.text("Key"), let count = child.text("Size").flatMap({ Int64($0) }) else {
                 throw refuse("the store's listing has an object without key or size")
@@ -25,8 +25,10 @@ struct ListPage: Sendable {
             // Some services encode a blank as `+` here.
             let plain = isEncoded ? String(percentDecoding: text.replacingOccurrences(of: "+", with: "%20")) : text
             guard let plain else { throw refuse("the store's listing has an unreadable key") }
-            let object = NeighbourObject(key: plain, etag: child.text("ETag") ?? "", byteCount: count)
-            entries.append(NeighbourListing(object: object, modified: Self.time(child.text("LastModified"))))
+            entries.append(
+                ObjectListing(
+                    key: plain, byteCount: count, etag: child.text("ETag") ?? "",
+                    modified: Self.time(child.text("LastModified"))))
         }
         self.entries = entries
         continuation = document.text("IsTruncated") == "true" ? document.text("NextContinuationToken") : nil

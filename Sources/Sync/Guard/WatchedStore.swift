@@ -4,7 +4,7 @@ package import Remote
 import Synchronization
 
 /// A store that records whether it can be reached, see ``Reachability``, and counts and times the requests to it.
-package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
+package final class WatchedStore: StoreDecorator {
     private let base: any ObjectStore
     private let environment: EngineEnvironment
     private let readOnlySentence: String?
@@ -85,8 +85,10 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
         }
     }
 
-    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        watching(try await noting(.get) { () async throws(StoreError) in try await base.get(key, range: range) })
+    package func base(_ key: String) -> any ObjectStore { base }
+
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        watching(try await noting(.get) { () async throws(StoreError) in try await base.get(address, range: range) })
     }
 
     private func watching(_ stream: ByteStream) -> ByteStream {
@@ -120,9 +122,9 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
         instruments.uploadedBytes.increment(by: body.byteCount)
     }
 
-    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+    package func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
         try await noting(.list) { () async throws(StoreError) in
-            try await base.list(prefix: prefix, after: after, limit: limit)
+            try await base.list(prefix, after: after, limit: limit)
         }
     }
 
@@ -131,42 +133,14 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
         try await noting(.delete) { () async throws(StoreError) in try await base.delete(key) }
     }
 
-    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
-        try await noting(.head) { () async throws(StoreError) in try await base.byteCount(of: key) }
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        try await noting(.head) { () async throws(StoreError) in try await base.head(address) }
     }
-
-    package var neighbourStore: any NeighbourStore { self }
-
-    package func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError)
-        -> [NeighbourListing]
-    {
-        try await noting(.list) { () async throws(StoreError) in
-            try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
-        }
-    }
-
-    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        watching(
-            try await noting(.get) { () async throws(StoreError) in
-                try await base.neighbourStore.getNeighbour(key, range: range)
-            })
-    }
-
-    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        try await noting(.head) { () async throws(StoreError) in try await base.neighbourStore.neighbour(key) }
-    }
-
-    package var sharingStore: any SharingStore { self }
 
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
         try requireWritable(key)
-        try await noting(.put) { () async throws(StoreError) in try await base.sharingStore.assemble(key, from: parts) }
+        try await noting(.put) { () async throws(StoreError) in try await base.assemble(key, from: parts) }
     }
 
-    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
-        // Signed on this machine: it says nothing of the store.
-        try await base.sharingStore.link(to: key, for: request)
-    }
-
-    package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+    // Links are signed on this machine: they say nothing of the store.
 }

@@ -117,7 +117,8 @@ final class SimulatedStore: ObjectStore {
 
     // MARK: Reading
 
-    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+    func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let key = try address.containerKey()
         let fault = try await begin(
             "get", key, faults: [.lostRequest, .lostAnswer, .serverError, .shortBody, .shortBody, .damage])
         var bytes = try await base.get(key, range: range).collect(upTo: .max)
@@ -143,7 +144,8 @@ final class SimulatedStore: ObjectStore {
 
     private func mayDamage(_ key: String) -> Bool { state.withLock { $0.damaged.insert(key).inserted } }
 
-    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+    func list(_ prefix: ObjectAddress, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        let prefix = try prefix.containerKey()
         let fault = try await begin("list", prefix, faults: [.lostRequest, .lostAnswer, .serverError, .oldList])
         var listing = try await base.list(prefix: prefix, after: after, limit: limit)
         try await end("list", prefix, fault)
@@ -151,11 +153,12 @@ final class SimulatedStore: ObjectStore {
         return listing
     }
 
-    func byteCount(of key: String) async throws(StoreError) -> Int64 {
+    func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        let key = address.key
         let fault = try await begin("head", key, faults: [.lostRequest, .lostAnswer, .serverError])
-        let byteCount = try await base.byteCount(of: key)
+        let listing = try await base.head(address)
         try await end("head", key, fault)
-        return byteCount
+        return listing
     }
 
     func changes(prefix: String) -> AsyncStream<Void>? { sendsHints ? base.changes(prefix: prefix) : nil }

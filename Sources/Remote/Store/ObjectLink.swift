@@ -1,20 +1,5 @@
 package import Model
 
-/// Makes links to objects, for people who have no access to the store: a presigned link on S3.
-///
-/// A link leads to an object of its own, never to a pack: a pack holds other files too.
-package protocol SharingStore: Sendable {
-    /// Writes an object that consists of the parts, one after another.
-    ///
-    /// - Parameter parts: At least two; all but the last have ``ObjectPart/leastByteCount`` bytes or more.
-    func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError)
-
-    /// A link with which anyone can read an object until a time.
-    ///
-    /// - Throws: ``StoreError`` with `invalid` in a store without links.
-    func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink
-}
-
 /// A part of an object that is assembled: bytes that the store can copy itself, or that are sent.
 package struct ObjectPart: Sendable {
     /// The least that S3 takes as a part that is not the last one: 5 MiB.
@@ -67,17 +52,9 @@ package struct ObjectLink: Hashable, Sendable {
         self.url = url
         self.expires = expires
     }
-}
 
-/// The links of a store that has none: every request is refused with `invalid`.
-struct NoSharingStore: SharingStore {
-    func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) { throw Self.refusal(key) }
-
-    func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
-        throw Self.refusal(key)
-    }
-
-    private static func refusal(_ key: String) -> StoreError {
+    /// The error of a store that has no links.
+    static func refusal(_ key: String) -> StoreError {
         StoreError(
             .invalid, key: key,
             "this container is in a directory, and there are links only to files of a container in a bucket: "

@@ -1,0 +1,39 @@
+/// A store in front of another one, which changes some of its calls: what it does not define is forwarded.
+package protocol StoreDecorator: ObjectStore {
+    /// The store behind this one.
+    ///
+    /// - Parameter key: Of the call, for errors.
+    func base(_ key: String) throws(StoreError) -> any ObjectStore
+}
+
+extension StoreDecorator {
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await base(address.key).get(address, range: range)
+    }
+
+    package func put(_ key: String, _ body: Body) async throws(StoreError) { try await base(key).put(key, body) }
+
+    package func create(_ key: String, _ body: Body) async throws(StoreError) { try await base(key).create(key, body) }
+
+    package func list(
+        _ prefix: ObjectAddress, after: String?, limit: Int
+    ) async throws(StoreError) -> [ObjectListing] {
+        try await base(prefix.key).list(prefix, after: after, limit: limit)
+    }
+
+    package func delete(_ key: String) async throws(StoreError) { try await base(key).delete(key) }
+
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        try await base(address.key).head(address)
+    }
+
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        try await base(key).assemble(key, from: parts)
+    }
+
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        try await base(key).link(to: key, for: request)
+    }
+
+    package func changes(prefix: String) -> AsyncStream<Void>? { (try? base(prefix))?.changes(prefix: prefix) }
+}
