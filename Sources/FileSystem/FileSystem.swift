@@ -234,7 +234,7 @@ package final class FileSystem: Sendable {
     /// be any: some programs keep them for weeks.
     private func noticeMappedWritesPeriodically() async {
         var hasFailed = false
-        for await _ in files.mapped.additions {
+        while await files.mapped.additions.wait() {
             while true {
                 guard (try? await environment.sleep(Self.mappingPause)) != nil else { return }
                 let mapped = files.possiblyMapped
@@ -264,7 +264,7 @@ package final class FileSystem: Sendable {
 
     /// Resumes work that waits for the store as soon as any request has been answered.
     private func resumeWhenStoreReturns() async {
-        for await _ in syncEngine.store.returns {
+        while await syncEngine.store.returns.wait() {
             logger.info("the store is reachable again")
             syncEngine.wakeUp()
             reading.downloads.retryFailed()

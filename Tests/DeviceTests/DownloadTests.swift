@@ -177,7 +177,7 @@ import Testing
         var environment = TestTime().environment
         let sleep = environment.sleep
         environment.sleep = { duration throws(CancellationError) in
-            try await sleep(duration == Download.fillLook ? .seconds(600) : duration)
+            try await sleep(duration == Download.fillDelay ? .seconds(600) : duration)
         }
         let b = try await TestDevice.start(on: store, name: "B", environment: environment)
         let text = text(byteCount: 5 << 20)

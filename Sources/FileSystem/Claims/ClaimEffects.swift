@@ -13,12 +13,7 @@ final class ClaimEffects: Sendable {
     }
 
     private let state = Mutex(State())
-    private let arrivals: AsyncStream<Void>
-    private let arrival: AsyncStream<Void>.Continuation
-
-    init() {
-        (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    }
+    private let arrivals = Signal()
 
     /// Called under the table's lock to keep the order.
     func append(_ effects: [Effect]) {
@@ -30,7 +25,7 @@ final class ClaimEffects: Sendable {
             state.waiting += claimEffects
             return !state.isBusy
         }
-        if isLeft { arrival.yield() }
+        if isLeft { arrivals.raise() }
     }
 
     /// Carries out all waiting effects and those that they cause. Does nothing while another task does so, which then
@@ -42,13 +37,13 @@ final class ClaimEffects: Sendable {
 
     /// Carries out effects as they arrive, until cancelled. Calls `afterwards` each time, and after ``wake()``.
     func run(_ body: (ClaimEffect) -> Void, afterwards: () -> Void) async {
-        for await _ in arrivals {
+        while await arrivals.wait() {
             carryOut(body)
             afterwards()
         }
     }
 
-    func wake() { arrival.yield() }
+    func wake() { arrivals.raise() }
 
     private func begin() -> Bool {
         state.withLock { state in

@@ -9,8 +9,8 @@ struct ClaimDownload: Sendable {
     let name: UInt64
     let items: [ClaimItem]
     let deliver: @Sendable (SessionEvent) -> Void
-    /// Ends when the claim ends first.
-    let claim: AsyncStream<Void>
+    /// Raised when the claim ends first.
+    let end: Signal
 }
 
 /// The downloads of claims: they run as children of ``run()``, so that they end with the engine.
@@ -30,12 +30,12 @@ extension Claims {
         } catch {
             return failed(set, error)
         }
-        let (claim, end) = AsyncStream.makeStream(of: Void.self)
+        let end = Signal()
         let isWanted = state.withLock { state in
             guard state.owners[set] != nil, let deliver = state.clients[client]?.deliver else { return false }
             state.downloads[set] = end
             state.newDownloads.append(
-                ClaimDownload(set: set, name: name, items: items, deliver: deliver, claim: claim))
+                ClaimDownload(set: set, name: name, items: items, deliver: deliver, end: end))
             return true
         }
         if isWanted { lockManager.claimEffects.wake() }
@@ -51,7 +51,7 @@ extension Claims {
     func run(_ download: ClaimDownload) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.fetch(download) }
-            group.addTask { for await _ in download.claim {} }
+            group.addTask { await download.end.wait() }
             await group.next()
             group.cancelAll()
         }

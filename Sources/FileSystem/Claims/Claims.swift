@@ -40,8 +40,8 @@ final class Claims: Sendable {
         var presenters: [PresenterID: (client: ClientID, name: UInt64)] = [:]
         /// Downloads that are to begin: at most one for each claim.
         var newDownloads: [ClaimDownload] = []
-        /// Finishing one cancels the download.
-        var downloads: [ClaimSetID: AsyncStream<Void>.Continuation] = [:]
+        /// Raising one cancels the download.
+        var downloads: [ClaimSetID: Signal] = [:]
         var lastClient: UInt64 = 0
         var lastSet: UInt64 = 0
         var lastPresenter: UInt64 = 0
@@ -54,8 +54,7 @@ final class Claims: Sendable {
     let environment: EngineEnvironment
     let logger: Logger
     let bytes: ClaimBytes
-    private let questions: AsyncStream<Void>
-    private let question: AsyncStream<Void>.Continuation
+    private let questions = Signal()
 
     init(
         _ context: SyncContext, lockManager: LockManager, places: ItemResolver, downloadRules: DownloadRules,
@@ -67,7 +66,6 @@ final class Claims: Sendable {
         self.bytes = bytes
         environment = context.environment
         logger = context.logger
-        (questions, question) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Carries out what the table decides about claims, until cancelled.
@@ -98,7 +96,7 @@ final class Claims: Sendable {
         switch effect {
         case .locate(let inodes): locate(inodes)
         case .ask(let asked):
-            question.yield()
+            questions.raise()
             deliver(to: asked.presenter) { name in
                 .ask(
                     PresenterQuestion(
@@ -159,7 +157,7 @@ final class Claims: Sendable {
 
     private func ended(_ set: ClaimSetID, _ end: ClaimEnd) {
         let owner = state.withLock { state -> (Owner, (@Sendable (SessionEvent) -> Void)?)? in
-            state.downloads.removeValue(forKey: set)?.finish()
+            state.downloads.removeValue(forKey: set)?.raise()
             guard let owner = state.owners.removeValue(forKey: set) else { return nil }
             if case .client(let client, let name) = owner {
                 state.clients[client]?.claims[name] = nil
@@ -195,11 +193,10 @@ final class Claims: Sendable {
 
     /// A stopped process cannot answer: the table gives its presenters a grace period instead of waiting for it.
     private func watchForStops() async {
-        var asked = questions.makeAsyncIterator()
         while !Task.isCancelled {
             let (owing, stopped) = lockManager.ask { ($0.processesToAnswer, $0.stoppedProcesses) }
             if owing.isEmpty, stopped.isEmpty {
-                guard await asked.next(isolation: nil) != nil else { return }
+                guard await questions.wait() else { return }
                 continue
             }
             for process in owing.union(stopped) {

@@ -29,37 +29,27 @@ final class FollowedChanges: Sendable {
 
     /// The path that is followed.
     let top: String
-    /// Yields when there is something to send; ends when nothing more will be sent.
-    private let wakes: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
-    /// Ends at the overflow.
-    private let room: AsyncStream<Never>
-    private let full: AsyncStream<Never>.Continuation
+    /// Raised when there is something to send; finished when nothing more will be sent.
+    private let wakes = Signal()
+    private let overflow = Signal()
     private let state = Mutex(State())
 
-    init(top: String) {
-        self.top = top
-        (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        (room, full) = AsyncStream.makeStream(of: Never.self)
-    }
+    init(top: String) { self.top = top }
 
     /// - Parameter sequence: The last transaction whose changes will not be delivered here.
     func begin(after sequence: Int64) { state.withLock { $0.sequence = max($0.sequence, sequence) } }
 
-    func finish() { wake.finish() }
+    func finish() { wakes.finish() }
 
     /// Whether there were more changes than ``limit``: then some are missing, and the client must begin again.
     var isOverflown: Bool { state.withLock { $0.isOverflown } }
 
     /// Waits until there may be something to send.
     /// - Returns: `false` when nothing more will be sent, or when the task is cancelled.
-    func wait() async -> Bool {
-        for await _ in wakes { return true }
-        return false
-    }
+    func wait() async -> Bool { await wakes.wait() }
 
     /// Returns at the overflow, or when the task is cancelled.
-    func waitForOverflow() async { for await _ in room {} }
+    func waitForOverflow() async { await overflow.wait() }
 
     // MARK: Adding
 
@@ -91,11 +81,11 @@ final class FollowedChanges: Sendable {
             return state.isOverflown
         }
         guard isOverflown else {
-            wake.yield()
+            wakes.raise()
             return
         }
-        wake.finish()
-        full.finish()
+        wakes.finish()
+        overflow.raise()
     }
 
     private func concerns(_ change: PlaceChange) -> Bool {

@@ -12,25 +12,23 @@ final class TransferEvents: Sendable {
     private let events: ItemEvents
     private let followers: ItemFollowers
     private let environment: EngineEnvironment
-    private let wakes: AsyncStream<Void>
-    private let wakeUp: AsyncStream<Void>.Continuation
+    private let wakes = Signal()
 
     init(downloads: Downloads, events: ItemEvents, followers: ItemFollowers, environment: EngineEnvironment) {
         self.downloads = downloads
         self.events = events
         self.followers = followers
         self.environment = environment
-        (wakes, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// A transfer has started, or there is a follower.
-    func wake() { wakeUp.yield() }
+    func wake() { wakes.raise() }
 
     /// Compares percentages until cancelled, while there are transfers and followers.
     ///
     /// - Parameter uploads: The percentages of the uploads under way.
     func run(uploads: @Sendable () -> [InodeNumber: Double]) async {
-        for await _ in wakes {
+        while await wakes.wait() {
             var downloaded: [InodeNumber: Double] = [:]
             var uploaded: [InodeNumber: Double] = [:]
             while followers.hasFollowers || events.hasFollowers {

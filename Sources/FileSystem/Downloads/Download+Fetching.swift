@@ -10,8 +10,6 @@ extension Download {
     /// How long the fill waits before its first GET, unless the first piece arrives sooner: a reader should get the
     /// connection that is already open, and the whole link while its bytes are sent.
     static let fillDelay = Duration.milliseconds(15)
-    /// The interval at which the fill checks whether the first piece has arrived.
-    static let fillLook = Duration.milliseconds(3)
 
     private enum Worker {
         case fill
@@ -54,7 +52,7 @@ extension Download {
                 return .watch
             }
             group.addTask {
-                for await _ in self.cancellations {}
+                await self.cancellation.wait()
                 return .cancellation
             }
             var fillers = plan.fillWidth
@@ -64,7 +62,7 @@ extension Download {
                 case .fill:
                     fillers -= 1
                     // Once the fill has finished, there is no piece left to demand, and then no download to watch.
-                    if fillers == 0 { demand.finish() }
+                    if fillers == 0 { demands.finish() }
                 case .demanded, .watch, .cancellation:
                     group.cancelAll()
                 }
@@ -101,15 +99,14 @@ extension Download {
 
     /// Delays the fill until the first piece has arrived.
     private func stepBack() async {
-        var waited = Duration.zero
+        let turn = arrival.turn
+        if withState({ $0.hasArrived }) { return }
         // Ends early with the download, which the work then notices.
-        while waited < Self.fillDelay, !withState({ $0.hasArrived }),
-            (try? await context.environment.sleep(Self.fillLook)) != nil
-        { waited += Self.fillLook }
+        await arrival.wait(since: turn, atMost: Self.fillDelay, sleep: context.environment.sleep)
     }
 
     private func workOnDemand() async {
-        for await _ in demands {
+        while await demands.wait() {
             await work(onlyDemanded: true)
             if withState({ $0.failure != nil }) { return }
         }

@@ -23,12 +23,11 @@ package final class Download: Sendable {
     package let began: Duration
     package let bytesAtBegin: Int64
     private let guarded: Mutex<Guarded>
-    /// Yields when a reader has begun to wait.
-    let demands: AsyncStream<Void>
-    let demand: AsyncStream<Void>.Continuation
-    /// Ends when the download is cancelled.
-    let cancellations: AsyncStream<Never>
-    private let cancellation: AsyncStream<Never>.Continuation
+    /// Raised when a reader has begun to wait.
+    let demands = Signal()
+    /// Raised when the first bytes are local.
+    let arrival = Signal()
+    let cancellation = Signal()
 
     /// - Parameter wanted: The range wanted first: the fetch begins there.
     init(of inode: InodeNumber, into file: StagingFile, wanted: Range<Int64> = 0..<0, _ context: DownloadContext) {
@@ -40,8 +39,6 @@ package final class Download: Sendable {
         began = context.environment.uptime()
         bytesAtBegin = Int64(Double(file.content.byteCount) * state.percent / 100)
         guarded = Mutex(Guarded(state: state))
-        (demands, demand) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        (cancellations, cancellation) = AsyncStream.makeStream(of: Never.self)
     }
 
     /// 0 to 100.
@@ -65,7 +62,7 @@ package final class Download: Sendable {
     /// Ends the download, and calls to the store that hang.
     func cancel() {
         withState { $0.cancel() }
-        cancellation.finish()
+        cancellation.raise()
     }
 
     /// Ends the download: all remaining waiters get the outcome.
@@ -87,16 +84,20 @@ package final class Download: Sendable {
     }
 
     private func perform(_ event: (inout Guarded) -> [DownloadState.Effect]) -> Bool {
-        let (effects, continuations) = guarded.withLock { guarded in
+        let (effects, continuations, isFirst) = guarded.withLock { guarded in
+            let hadArrived = guarded.state.hasArrived
             let effects = event(&guarded)
-            return (effects, effects.map { guarded.takeContinuation(for: $0) })
+            return (
+                effects, effects.map { guarded.takeContinuation(for: $0) }, guarded.state.hasArrived != hadArrived
+            )
         }
+        if isFirst { arrival.raise() }
         for (effect, continuation) in zip(effects, continuations) {
             switch effect {
             case .resume(_, let arrival):
                 continuation?.resume(returning: arrival)
             case .fetchDemanded:
-                demand.yield()
+                demands.raise()
             case .saveProgress(let have):
                 do throws(FileError) { try context.recorder.save(have, of: inode) } catch {
                     withState { $0.saveFailed(error) }

@@ -35,20 +35,18 @@ package final class MappedFiles: Sendable {
     /// The files that the kernel was given the backing files of. They may be mapped ever since: for reading too, and
     /// nobody watches that.
     private let passedThrough = Mutex(PassedThrough())
-    /// Whenever there is something to look after.
-    let additions: AsyncStream<Void>
-    private let addition: AsyncStream<Void>.Continuation
+    /// Raised when there is something to look after.
+    let additions = Signal()
     private let logger: Logger
 
     init(logger: Logger) {
         self.logger = logger
-        (additions, addition) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         // The kernel asks for a lease back with this signal, which would end the process.
         signal(SIGIO, SIG_IGN)
     }
 
     /// Files that can be mapped for writing are open.
-    func wake() { addition.yield() }
+    func wake() { additions.raise() }
 
     /// A handle that a file could be mapped for writing with is about to be removed.
     func noteClose(of inode: OpenInode) {

@@ -39,7 +39,6 @@ struct NameChanging: Sendable {
         case .refused(let refusal):
             throw FileError(refusal)
         case .parked:
-            lockManager.deadlineChanged()
             return .pending { [lockManager] () async throws(FileError) in
                 try await lockManager.wake(of: ticket)
                 return try finishing(ticket, change)

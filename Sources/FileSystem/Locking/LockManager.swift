@@ -18,6 +18,16 @@ final class LockManager: Sendable {
         var waiters: [Ticket: CheckedContinuation<WakeReason, Never>] = [:]
         var woken: [Ticket: WakeReason] = [:]
         var lastTicket: UInt64 = 0
+        /// The deadline that ``LockManager/run()`` waits for; `nil` while there is none.
+        var awaitedDeadline: Instant?
+
+        /// Whether the next deadline must be looked at before the awaited one: after a change of the table. One that
+        /// has passed belongs to a write in flight, and any change may be its end.
+        func isDeadlineCloser(now: Instant) -> Bool {
+            guard let next = table.nextDeadline else { return false }
+            guard let awaitedDeadline else { return true }
+            return next < awaitedDeadline || awaitedDeadline <= now
+        }
 
         mutating func newTicket() -> Ticket {
             lastTicket += 1
@@ -32,14 +42,13 @@ final class LockManager: Sendable {
     let claimEffects = ClaimEffects()
     private let places: ItemResolver
     private let environment: EngineEnvironment
-    private let deadlines: AsyncStream<Void>
-    private let deadline: AsyncStream<Void>.Continuation
+    /// Raised when the next deadline comes before the one that ``run()`` waits for.
+    private let deadlines = Signal()
 
     init(options: FileSystemOptions, environment: EngineEnvironment, places: ItemResolver) {
         state = Mutex(State(table: LockTable(limits: options.locks)))
         self.places = places
         self.environment = environment
-        (deadlines, deadline) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     var now: Instant { Instant(sinceStart: environment.uptime()) }
@@ -65,13 +74,12 @@ final class LockManager: Sendable {
     /// Admits an open for writing that does not wait; ``handleClosed(_:_:)`` follows.
     func admit(_ inode: InodeNumber, by writer: Writer, isRewriting: Bool) throws(FileError) {
         let now = now
-        guard !state.withLock({ $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now) }) else {
-            return
+        func admit(_ context: WriterContext?) -> Bool {
+            mutate(now) { state in
+                state.table.admit(inode, by: writer, isRewriting: isRewriting, now: now, context: context)
+            }
         }
-        let context = try context(of: writer, on: inode)
-        _ = state.withLock {
-            $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now, context: context)
-        }
+        if !admit(nil) { _ = admit(try context(of: writer, on: inode)) }
     }
 
     /// Waits until a write, truncate or fallocate may begin; ``finished(_:by:byteCount:)`` follows.
@@ -91,9 +99,8 @@ final class LockManager: Sendable {
     ) throws(FileError) -> Answer<Void> {
         func answer(_ context: WriterContext?) -> (WriteVerdict, Ticket) {
             let now = now
-            return state.withLock { state in
+            return mutate(now) { state in
                 let ticket = state.newTicket()
-                defer { state.table.assertInvariants() }
                 return (request(&state.table, ticket, now, context), ticket)
             }
         }
@@ -107,7 +114,6 @@ final class LockManager: Sendable {
         case .unplaced:
             preconditionFailure("the lock table asked for the location of \(inode) although it was given")
         case .parked:
-            deadline.yield()
             let parked = ticket
             return .pending { [self] () async throws(FileError) in try await wake(of: parked) }
         }
@@ -166,7 +172,6 @@ final class LockManager: Sendable {
         case .granted: return .ready(())
         case .refused(let refusal): throw FileError(refusal)
         case .parked:
-            deadline.yield()
             return .pending { [self] () async throws(FileError) in try await wake(of: ticket) }
         }
     }
@@ -174,9 +179,6 @@ final class LockManager: Sendable {
     func ask<Value: Sendable>(_ body: (LockTable) -> Value) -> Value { state.withLock { body($0.table) } }
 
     // MARK: Effects
-
-    /// Called when a request with a deadline starts to wait.
-    func deadlineChanged() { deadline.yield() }
 
     /// Whether plain programs' renames must consult the table, because of claims or presenters.
     var hasClaimsOrPresenters: Bool { mustConsult.load(ordering: .acquiring) }
@@ -186,25 +188,36 @@ final class LockManager: Sendable {
         change { state, now in ((), event(&state.table, now)) }
     }
 
+    /// Changes the table; the next deadline may come closer by that.
+    private func mutate<Value>(_ now: Instant, isTimer: Bool = false, _ body: (inout State) -> Value) -> Value {
+        let (value, isCloser) = state.withLock { state in
+            let value = body(&state)
+            state.table.assertInvariants()
+            return (value, !isTimer && state.isDeadlineCloser(now: now))
+        }
+        if isCloser { deadlines.raise() }
+        return value
+    }
+
     /// Applies an event that has a result and may be refused.
+    ///
+    /// - Parameter isTimer: Whether ``run()`` applies it, which then looks at the next deadline itself.
     func change<Value, Failure: Error>(
-        _ event: (inout State, Instant) throws(Failure) -> (Value, [Effect])
+        isTimer: Bool = false, _ event: (inout State, Instant) throws(Failure) -> (Value, [Effect])
     ) throws(Failure) -> Value {
         let now = now
-        let outcome = state.withLock { state -> Result<(Value, [Effect]), Failure> in
+        let outcome = mutate(now, isTimer: isTimer) { state -> Result<(Value, [Effect]), Failure> in
             let outcome: Result<(Value, [Effect]), Failure>
             do throws(Failure) {
                 outcome = .success(try event(&state, now))
             } catch {
                 outcome = .failure(error)
             }
-            state.table.assertInvariants()
             // Claims must receive effects in the order of the decisions, and so within the lock.
             if case .success(let (_, effects)) = outcome {
                 claimEffects.append(effects)
             }
             mustConsult.store(state.table.hasClaimsOrPresenters, ordering: .releasing)
-            if state.table.hasClaimsOrPresenters, state.table.nextDeadline != nil { deadline.yield() }
             return outcome
         }
         let (value, effects) = try outcome.get()
@@ -229,34 +242,27 @@ final class LockManager: Sendable {
                 break
             }
         }
-        if !effects.isEmpty { deadline.yield() }
     }
 
     /// Ends waits and turns that have reached their deadline, until cancelled.
     func run() async {
-        var changes = deadlines.makeAsyncIterator()
         while !Task.isCancelled {
-            guard let next = state.withLock({ $0.table.nextDeadline }) else {
-                guard await changes.next(isolation: nil) != nil else { return }
-                continue
+            let next = state.withLock { state in
+                state.awaitedDeadline = state.table.nextDeadline
+                return state.awaitedDeadline
             }
             let now = now
-            if next <= now {
-                perform { table, now in table.timePassed(now: now) }
-                // An unchanged deadline belongs to a write in flight, whose end causes the next change.
-                if let same = state.withLock({ $0.table.nextDeadline }), same == next {
-                    guard (try? await environment.sleep(Self.deadlineRetry)) != nil else { return }
-                }
+            if let next, next <= now {
+                change(isTimer: true) { state, now in ((), state.table.timePassed(now: now)) }
+                guard state.withLock({ $0.table.nextDeadline }) == next else { continue }
+                // Of a write in flight, whose end is the next change.
+            } else if let next {
+                guard await deadlines.wait(atMost: next - now, sleep: environment.sleep) else { return }
                 continue
             }
-            // A change may move the deadline closer, so the sleep is short rather than exact.
-            guard (try? await environment.sleep(min(next - now, Self.deadlineStep))) != nil else { return }
+            guard await deadlines.wait() else { return }
         }
     }
-
-    /// The longest sleep between two checks of the deadlines.
-    private static let deadlineStep = Duration.milliseconds(50)
-    private static let deadlineRetry = Duration.milliseconds(5)
 }
 
 extension FileError {

@@ -4,8 +4,8 @@ import Synchronization
 /// Holds the requests to a store while it asks to slow down: see ``ThrottlePause``.
 final class StoreThrottle: Sendable {
     private let pause = Mutex(ThrottlePause())
-    /// Those who wait for an answer that ends a pause.
-    private let waiting = WaitingTasks()
+    /// Raised at an answer that ends a pause.
+    private let answers = Signal()
     private let environment: S3Environment
 
     init(_ environment: S3Environment) { self.environment = environment }
@@ -28,21 +28,16 @@ final class StoreThrottle: Sendable {
     }
 
     func noteAnswered(begun begin: Duration) {
-        if pause.withLock({ $0.noteAnswered(begun: begin) }) { waiting.resumeAll() }
+        if pause.withLock({ $0.noteAnswered(begun: begin) }) { answers.raise() }
     }
 
     /// Returns after a time, or as soon as the store answers again.
     ///
     /// - Throws: `CancellationError`.
     func wait(_ rest: Duration) async throws {
-        let turn = waiting.turn
+        let turn = answers.turn
         if pause.withLock({ $0.isPaused }) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                defer { group.cancelAll() }
-                group.addTask { [environment] in try await environment.sleep(rest) }
-                group.addTask { [waiting] in await waiting.wait(since: turn) }
-                try await group.next()
-            }
+            await answers.wait(since: turn, atMost: rest, sleep: environment.sleep)
         }
         try Task.checkCancellation()
     }

@@ -11,11 +11,8 @@ package final class WatchedStore: StoreDecorator {
     private let instruments: RequestInstruments
     private let reachability: Mutex<Reachability>
     private let refused = Mutex<String?>(nil)
-    /// Those who wait for ``returns``.
-    private let waiting = WaitingTasks()
-    /// Yields each time the store answers again after it did not.
-    package let returns: AsyncStream<Void>
-    private let returned: AsyncStream<Void>.Continuation
+    /// Raised each time the store answers again after it did not.
+    package let returns = Signal()
 
     package init(_ base: any ObjectStore, patience: Duration, _ context: SyncContext) {
         self.base = base
@@ -23,7 +20,6 @@ package final class WatchedStore: StoreDecorator {
         environment = context.environment
         readOnlySentence = context.readOnlySentence
         reachability = Mutex(Reachability(patience: patience))
-        (returns, returned) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Whether the store has been silent for a caller's full patience.
@@ -51,20 +47,12 @@ package final class WatchedStore: StoreDecorator {
         guard reachability.withLock({ $0.note(outcome, isThrottled: isThrottled, begun: begin, at: now) }) else {
             return
         }
-        returned.yield()
-        waiting.resumeAll()
+        returns.raise()
     }
 
     /// Returns after a pause between two attempts, or as soon as the store answers again after it did not.
     package func pause(_ limit: Duration) async throws(CancellationError) {
-        let turn = waiting.turn
-        await withTaskGroup(of: Void.self) { group in
-            // A cancelled sleep ends the wait like a finished one.
-            group.addTask { [environment] in try? await environment.sleep(limit) }
-            group.addTask { [waiting] in await waiting.wait(since: turn) }
-            await group.next()
-            group.cancelAll()
-        }
+        await returns.wait(since: returns.turn, atMost: limit, sleep: environment.sleep)
         if Task.isCancelled { throw CancellationError() }
     }
 

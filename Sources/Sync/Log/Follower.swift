@@ -14,21 +14,18 @@ package final class Follower: Sendable {
     private let activity: Activity
     /// Noted by the mount.
     package let use: MountUse
-    private let wakes: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let wakes = Signal()
 
     init(session: LogSession, store: any ObjectStore) {
         self.session = session
         self.store = store
         environment = session.context.environment
         activity = session.context.activity
-        let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        (self.wakes, self.wake) = (wakes, wake)
-        use = MountUse { wake.yield() }
+        use = MountUse { [wakes] in wakes.raise() }
     }
 
     /// Checks the log now.
-    package func wakeUp() { wake.yield() }
+    package func wakeUp() { wakes.raise() }
 
     /// Why changes of other devices are not applied, in a sentence.
     package var problem: String? { session.problem.sentence }
@@ -49,7 +46,7 @@ package final class Follower: Sendable {
     private func passHintsOn() async {
         repeat {
             if let hints = store.changes(prefix: "log/") {
-                for await _ in hints { wake.yield() }
+                for await _ in hints { wakes.raise() }
             }
         } while (try? await environment.sleep(PollInterval.retryLimit)) != nil
     }
@@ -57,7 +54,6 @@ package final class Follower: Sendable {
     private func follow() async {
         var pace = PollInterval(now: environment.uptime())
         var localChanges = activity.localChanges
-        var wakes = wakes.makeAsyncIterator()
         while !Task.isCancelled {
             // How long the store is not to be asked, as it requested.
             var requested: Duration?
@@ -80,15 +76,8 @@ package final class Follower: Sendable {
                 requested = (error as? StoreError)?.retryAfter
             }
             use.noteNext(pace.pause > PollInterval.start)
-            let pause = max(pace.pause, requested ?? .zero)
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { [environment, pause, wake] in
-                    // Cut short when the log is seen to grow; in either case it is checked next.
-                    if (try? await environment.sleep(pause)) != nil { wake.yield() }
-                }
-                _ = await wakes.next(isolation: nil)
-                group.cancelAll()
-            }
+            // Cut short when the log is seen to grow; in either case it is checked next.
+            await wakes.wait(atMost: max(pace.pause, requested ?? .zero), sleep: environment.sleep)
         }
     }
 
