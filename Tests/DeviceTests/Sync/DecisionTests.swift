@@ -29,8 +29,7 @@ import Testing
         let minute = Duration.seconds(60)
         let perMinute = minute / PollInterval.limit + 2 * (minute / ContainerGuard.followAge)
         #expect(abs(perMinute - 4.4) < 0.001 && Int(perMinute * 60 * 24 * 30) / 1000 == 190)
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
         let page = try String(
             contentsOf: root.appending(path: "Sources/Model/Documentation.docc/Operations.md"), encoding: .utf8)
         #expect(

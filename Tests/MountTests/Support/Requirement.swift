@@ -54,8 +54,7 @@ enum Requirement {
         && FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/websocket")
 
     /// The repository these tests were built from.
-    static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path
+    static let sources = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL.path
 }
 
 extension Trait where Self == ConditionTrait {

@@ -15,7 +15,7 @@ import Testing
     init() throws { bench = try TransferBench() }
 
     private static let fixture = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../RemoteTests/Fixtures/container").standardizedFileURL.path
+        .appending(path: "../../RemoteTests/Fixtures/container").standardizedFileURL.path
 
     /// A copy of the fixture container, which has items of every kind.
     private func fixtureStore() throws -> DirectoryStore {

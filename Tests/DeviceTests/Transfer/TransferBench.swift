@@ -79,7 +79,7 @@ final class TransferBench: Sendable {
     }
 
     static let restoreScript = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../scripts/restore.py").standardizedFileURL.path
+        .appending(path: "../../../scripts/restore.py").standardizedFileURL.path
 
     /// One line for each item of a tree: its kind, mode, time, attributes, and the hash of its bytes or its target. It
     /// is made by Python, so that names are bytes.

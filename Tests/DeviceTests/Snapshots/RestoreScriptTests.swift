@@ -100,7 +100,7 @@ import Testing
         """
 
     private static let script = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../scripts/restore.py").standardizedFileURL.path
+        .appending(path: "../../../scripts/restore.py").standardizedFileURL.path
 
     @Test(
         arguments: [

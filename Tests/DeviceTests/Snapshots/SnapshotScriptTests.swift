@@ -23,7 +23,7 @@ import Testing
         _ script: String, _ arguments: String..., variables: [String: String] = [:]
     ) async throws -> (status: Int32, output: String) {
         let path = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../scripts/\(script)").standardizedFileURL.path
+            .appending(path: "../../../scripts/\(script)").standardizedFileURL.path
         let result = try await Program.result(of: [path] + arguments, environment: variables)
         return (result.status, result.output + result.errors)
     }
