@@ -102,7 +102,7 @@ let package = Package(
         .target(
             name: "Mount",
             dependencies: [
-                "FileSystem", "Sync", "Metering", "Model", "CFuse", "CLinux",
+                "Control", "FileSystem", "Sync", "Metering", "Model", "CFuse", "CLinux",
                 .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Logging", "swift-log"),
             ],
@@ -111,7 +111,7 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "FileSystem", "Sync", "Coordination", "Remote", "Replica", "ControlAPI", "Model",
+                "FileSystem", "Sync", "Coordination", "Remote", "Replica", "ControlAPI", "Metering", "Model",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
@@ -166,7 +166,7 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "FileSystem", "Sync", "Coordination", "Remote", "Replica", "Model", "TestStores",
+                "Control", "FileSystem", "Sync", "Coordination", "Remote", "Replica", "Model", "TestStores",
                 .filesystem("Logging", "swift-log"),
                 .filesystem("ArgumentParser", "swift-argument-parser"),
             ],

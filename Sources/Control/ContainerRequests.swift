@@ -28,7 +28,7 @@ extension LocksRequest: PerformedQuestion {
 }
 
 extension BreakRequest: DoneOrder {
-    package func perform(in daemon: ControlledDaemon) throws(FileError) { try daemon.fileSystem.breakClaim(id) }
+    package func perform(in daemon: ControlledDaemon) throws(FileError) { try daemon.fileSystem.claims.breakClaim(id) }
 }
 
 extension CheckRequest: PerformedOrder {

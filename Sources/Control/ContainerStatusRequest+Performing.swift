@@ -25,7 +25,7 @@ extension ContainerStatusRequest: PerformedQuestion {
             readMode: fileSystem.mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: daemon.fastPaths,
             isPaused: try daemon.replica.isContainerPaused(),
             heldDeletionCount: daemon.syncEngine.uploader.heldDeletionCount,
-            problem: fileSystem.problem, processID: ProcessInfo.processInfo.processIdentifier,
+            problem: daemon.sync.problem, processID: ProcessInfo.processInfo.processIdentifier,
             cache: try fileSystem.cacheStatus(),
             storms: fileSystem.throttle.reports)
         status.totals = totals
@@ -33,7 +33,7 @@ extension ContainerStatusRequest: PerformedQuestion {
         status.unsynced = try daemon.replica.unsyncedItems()
         status.trashed = try daemon.replica.newItemsInTrash()
         status.store = daemon.storeState
-        status.readOnly = fileSystem.readOnly
+        status.readOnly = daemon.sync.readOnly
         status.busyFiles = try daemon.busyFiles()
         status.putBack = try daemon.putBack()
         status.lastCommit = try daemon.replica.lastCommitTime()?.rfc3339

@@ -31,6 +31,10 @@ package struct ControlledDaemon: Sendable {
 }
 
 extension ControlledDaemon {
+    package var states: ItemStates { ItemStates(fileSystem) }
+    package var commands: ItemCommands { ItemCommands(fileSystem) }
+    package var versions: ItemVersions { ItemVersions(fileSystem) }
+    package var sync: ContainerSync { ContainerSync(fileSystem) }
     var syncEngine: SyncEngine { fileSystem.syncEngine }
     var replica: Replica { syncEngine.replica }
     var environment: EngineEnvironment { syncEngine.context.environment }

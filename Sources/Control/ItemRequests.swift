@@ -5,7 +5,7 @@ import Replica
 
 extension ItemStatusRequest: PerformedQuestion {
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> ItemStatus {
-        try daemon.fileSystem.itemStatus(item)
+        try daemon.states.itemStatus(item)
     }
 }
 
@@ -27,7 +27,7 @@ extension ListRequest: PerformedQuestion {
         }
         var items: [ItemStatus] = []
         items.reserveCapacity(facts.count)
-        for facts in facts.prefix(limit) { items.append(try daemon.fileSystem.status(of: facts)) }
+        for facts in facts.prefix(limit) { items.append(try daemon.states.status(of: facts)) }
         return DirectoryPage(
             items: items, next: facts.count > limit ? facts[limit - 1].entry?.name.string : nil)
     }
@@ -38,7 +38,7 @@ extension DownloadProgressRequest: PerformedQuestion {
 
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> DownloadProgress {
         var progress = DownloadProgress(bytesDone: 0, bytesTotal: 0, filesDone: 0, filesTotal: 0)
-        try daemon.fileSystem.forEachFile(below: try daemon.fileSystem.resolve(item)) { file throws(FileError) in
+        try daemon.commands.forEachFile(below: try daemon.fileSystem.resolve(item)) { file throws(FileError) in
             let inode = try daemon.replica.inode(file)
             progress.filesTotal += 1
             progress.bytesTotal += inode.attributes.size
@@ -57,16 +57,16 @@ extension DownloadRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) async throws(FileError) {
         let number = try daemon.fileSystem.resolve(item)
         if wait {
-            try await daemon.fileSystem.download(number, because: .command)
+            try await daemon.commands.download(number, because: .command)
         } else {
-            try daemon.fileSystem.request(number, because: .command)
+            try daemon.commands.request(number, because: .command)
         }
     }
 }
 
 extension CancelDownloadRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        try daemon.fileSystem.cancelDownload(try daemon.fileSystem.resolve(item))
+        try daemon.commands.cancelDownload(try daemon.fileSystem.resolve(item))
     }
 }
 
@@ -85,7 +85,7 @@ extension EvictRequest: PerformedOrder {
         let number = try daemon.fileSystem.resolve(item)
         var report = EvictionReport(path: item)
         var files: [InodeNumber] = []
-        try daemon.fileSystem.forEachFile(below: number) { files.append($0) }
+        try daemon.commands.forEachFile(below: number) { files.append($0) }
         var eviction = daemon.fileSystem.eviction()
         for file in files {
             do throws(FileError) {
@@ -130,7 +130,7 @@ extension EvictRequest: PerformedOrder {
 
 extension PinRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        try daemon.fileSystem.setPinned(try daemon.fileSystem.resolve(item), pinned)
+        try daemon.commands.setPinned(try daemon.fileSystem.resolve(item), pinned)
     }
 }
 

@@ -17,7 +17,7 @@ extension ShareRequest: PerformedOrder {
         guard 1...SharedFile.lifetimeLimitSeconds ~= seconds else {
             throw FileError(.invalid, "a file can be shared for 1 second to 7 days")
         }
-        try daemon.fileSystem.requireWritableContainer()
+        try daemon.syncEngine.context.requireWritable()
         let (content, size, name) = try sharedContent(in: daemon)
         do throws(StoreError) {
             let shares = daemon.shareStore
@@ -48,7 +48,7 @@ extension ShareRequest: PerformedOrder {
         guard kind == .file else {
             throw FileError(.invalid, "only files can be shared; this is a \(kind.rawValue): put it into an archive")
         }
-        let status = try daemon.fileSystem.itemStatus(item)
+        let status = try daemon.states.itemStatus(item)
         guard status.isUbiquitousItem, let entry = try daemon.replica.entries(of: number).first else {
             throw FileError(.invalid, "this file is not synced, so the container does not have its bytes")
         }
@@ -86,7 +86,7 @@ extension RevokeShareRequest: DoneOrder {
         guard let uuid = UUID(uuidString: id) else {
             throw FileError(.invalid, "\(id) is not the id of a share; see: dewpoint share --list")
         }
-        try daemon.fileSystem.requireWritableContainer()
+        try daemon.syncEngine.context.requireWritable()
         do throws(StoreError) {
             try await daemon.shareStore.revoke(uuid)
         } catch {

@@ -6,7 +6,7 @@ import Sync
 
 extension PauseRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        try daemon.fileSystem.setPaused(try daemon.fileSystem.resolve(item), paused)
+        try daemon.commands.setPaused(try daemon.fileSystem.resolve(item), paused)
     }
 }
 
@@ -45,7 +45,7 @@ extension DeletionsRequest: DoneOrder {
 
 extension SyncRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) async throws(FileError) {
-        try await daemon.fileSystem.sync(wait: wait)
+        try await daemon.sync.sync(wait: wait)
     }
 }
 

@@ -24,7 +24,7 @@ extension RestoreDeletedRequest: PerformedOrder {
         guard trash[item] != nil else {
             throw FileError(.notFound, "that item is not in the trash; see: dewpoint trash list")
         }
-        try daemon.fileSystem.requireWritableContainer()
+        try daemon.syncEngine.context.requireWritable()
         let order = trash.above(item) + trash.below(item)
         var contents: [ItemID: Content] = [:]
         for state in order {

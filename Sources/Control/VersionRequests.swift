@@ -9,7 +9,7 @@ extension VersionsRequest: PerformedQuestion {
     package static var work: ControlWork { .endingWithClient }
 
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> [ItemVersion] {
-        try daemon.fileSystem.versions(item)
+        try daemon.versions.versions(item)
     }
 }
 
@@ -25,7 +25,7 @@ extension ConflictsRequest: PerformedQuestion {
             if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
             guard let path = paths[number] else { continue }
             do throws(FileError) {
-                let versions = try daemon.fileSystem.versions(of: number).filter { $0.kind != .earlier }
+                let versions = try daemon.versions.versions(of: number).filter { $0.kind != .earlier }
                 items.append(ConflictedItem(path: path.string, versions: versions))
             } catch {
                 // Removed, or resolved, since they were listed.
@@ -39,8 +39,8 @@ extension ConflictsRequest: PerformedQuestion {
 extension ResolveRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) async throws(FileError) {
         let number = try daemon.fileSystem.resolve(item)
-        try await daemon.fileSystem.resolve(number, keep: VersionChoice(keep))
-        await daemon.fileSystem.showChosen(number)
+        try await daemon.versions.resolve(number, keep: VersionChoice(keep))
+        await daemon.versions.showChosen(number)
     }
 }
 
@@ -55,14 +55,14 @@ extension RestoreVersionRequest: DoneOrder {
             throw FileError(.noAttribute, "an item that is not synced has no earlier versions")
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
-            let content = try await daemon.fileSystem.chunkList(conflict.content, size: conflict.size)
-            try daemon.fileSystem.replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
-            return await daemon.fileSystem.showChosen(number)
+            let content = try await daemon.versions.chunkList(conflict.content, size: conflict.size)
+            try daemon.versions.replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
+            return await daemon.versions.showChosen(number)
         }
-        let version = try daemon.fileSystem.earlierVersion(id, of: entry)
-        let content = try await daemon.fileSystem.chunkList(version.content, size: version.size)
-        try daemon.fileSystem.replace(entry, with: (content, version.modified), conflicts: entry.conflicts)
-        await daemon.fileSystem.showChosen(number)
+        let version = try daemon.versions.earlierVersion(id, of: entry)
+        let content = try await daemon.versions.chunkList(version.content, size: version.size)
+        try daemon.versions.replace(entry, with: (content, version.modified), conflicts: entry.conflicts)
+        await daemon.versions.showChosen(number)
     }
 }
 
@@ -72,16 +72,16 @@ extension DiscardVersionRequest: DoneOrder {
     /// - Throws: ``FileError`` with `invalid` for the current version, `superseded` when there is no such version.
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
         guard id != "current" else { throw FileError(.invalid, "the current version cannot be discarded") }
-        let entry = try daemon.fileSystem.versionedEntry(try daemon.fileSystem.resolve(item))
+        let entry = try daemon.versions.versionedEntry(try daemon.fileSystem.resolve(item))
         guard let identity = entry.item else {
             throw FileError(.superseded, "there is no version \(id); see: dewpoint versions")
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
-            try daemon.fileSystem.replace(
+            try daemon.versions.replace(
                 entry, with: nil, conflicts: entry.conflicts.filter { $0.id != conflict.id },
                 discarding: conflict.id.uuidString.lowercased())
         } else {
-            let version = try daemon.fileSystem.earlierVersion(id, of: entry)
+            let version = try daemon.versions.earlierVersion(id, of: entry)
             try daemon.replica.write { transaction throws(FileError) in
                 try transaction.noteDiscarded(version.id, of: identity)
             }
@@ -98,11 +98,11 @@ extension MarkVersionResolvedRequest: DoneOrder {
     ///   `readOnly` when the store refuses writing; `busy` when the conflict does not get into the container.
     package func perform(in daemon: ControlledDaemon) async throws(FileError) {
         guard id != "current" else { throw FileError(.invalid, "the current version is no conflict") }
-        try daemon.fileSystem.requireWritableContainer()
+        try daemon.syncEngine.context.requireWritable()
         let end = daemon.environment.uptime() + Self.conflictPatience
         while true {
             let number = try daemon.fileSystem.resolve(item)
-            do throws(FileError) { return try markResolved(number, daemon.fileSystem) } catch {
+            do throws(FileError) { return try markResolved(number, daemon.versions) } catch {
                 guard error.code == .busy, daemon.environment.uptime() < end, !Task.isCancelled,
                     try !daemon.replica.isPaused(number)
                 else { throw error }
@@ -114,16 +114,16 @@ extension MarkVersionResolvedRequest: DoneOrder {
     /// How long to wait until a new conflict is in the container.
     private static let conflictPatience = Duration.seconds(5)
 
-    private func markResolved(_ number: InodeNumber, _ fileSystem: FileSystem) throws(FileError) {
-        let entry = try fileSystem.versionedEntry(number)
+    private func markResolved(_ number: InodeNumber, _ versions: ItemVersions) throws(FileError) {
+        let entry = try versions.versionedEntry(number)
         guard let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) else {
             // Resolved already.
-            _ = try fileSystem.earlierVersion(id, of: entry)
+            _ = try versions.earlierVersion(id, of: entry)
             return
         }
         guard entry.base?.conflicts.contains(where: { $0.id == conflict.id }) ?? false else {
             throw FileError(.busy, "the conflict is not uploaded yet; try again, or keep the current version")
         }
-        try fileSystem.replace(entry, with: nil, conflicts: entry.conflicts.filter { $0.id != conflict.id })
+        try versions.replace(entry, with: nil, conflicts: entry.conflicts.filter { $0.id != conflict.id })
     }
 }

@@ -14,8 +14,8 @@ import Synchronization
 ///     read of a placeholder   FileSystem+Reading    → Downloads → Download
 ///     write                   FileSystem+Opening, FileSystem+Writing → LockManager
 ///     eviction                Eviction, and CacheEvictor by itself
-///     locks                   FileSystem+Locks      → LockManager
-///     coordinated access      FileSystem+Claims     → Claims → LockManager
+///     locks                   LockRequests          → LockManager
+///     coordinated access      Claims                → LockManager
 package final class FileSystem: Sendable {
     package let syncEngine: SyncEngine
     package let options: FileSystemOptions
@@ -129,19 +129,35 @@ package final class FileSystem: Sendable {
     }
 
     package var replica: Replica { syncEngine.context.replica }
-    var environment: EngineEnvironment { syncEngine.context.environment }
-    var logger: Logger { syncEngine.context.logger }
-    var activity: Activity { syncEngine.context.activity }
-    var location: DeviceLocation { syncEngine.context.location }
+    package var environment: EngineEnvironment { syncEngine.context.environment }
+    package var logger: Logger { syncEngine.context.logger }
+    package var activity: Activity { syncEngine.context.activity }
+    package var location: DeviceLocation { syncEngine.context.location }
     package var instruments: Instruments { syncEngine.context.instruments }
 
     package var downloads: Downloads { reading.downloads }
     package var throttle: DownloadThrottle { reading.throttle }
+    package var lockManager: LockManager { locking.manager }
+    package var lockRequests: LockRequests {
+        LockRequests(open: files.open, manager: lockManager, environment: environment)
+    }
+    package var claims: Claims { coordination.claims }
+    package var events: ItemEvents { coordination.events }
+    package var followers: ItemFollowers { coordination.followers }
+    package var transfers: TransferEvents { coordination.transfers }
 
     package func cacheStatus() throws(FileError) -> CacheStatus { try cache.evictor.status() }
 
     /// Whether ``run()`` is at work.
-    var isRunning: Bool { engineRuns.load(ordering: .relaxed) }
+    package var isRunning: Bool { engineRuns.load(ordering: .relaxed) }
+
+    /// - Throws: ``FileError`` with `diskFull` when only the reserve for the index is left.
+    package func admitChange() throws(FileError) { try cache.freeSpaceFloor.admitChange() }
+
+    package func eviction() -> Eviction {
+        Eviction(
+            syncEngine, files: files, access: coordination.access, events: events, downloads: downloads)
+    }
 
     /// Attaches the kernel cache of the mount.
     package func attach(_ kernel: any KernelCache) { files.kernelLink.attach(kernel) }
@@ -271,6 +287,24 @@ package final class FileSystem: Sendable {
         }
     }
 
+    /// How long earlier versions and deleted items can be restored: 30 days after they were replaced.
+    package static let historyRetention = Duration.seconds(30 * 24 * 3600)
+
+    /// The interval between removals of expired versions.
+    private static let forgettingPause = Duration.seconds(3600)
+
+    /// Periodically removes versions replaced or deleted longer ago than ``historyRetention``.
+    private func forgetOldVersions() async {
+        repeat {
+            do throws(FileError) {
+                try replica.dropHistory(before: environment.now().advanced(by: .zero - Self.historyRetention))
+            } catch {
+                logger.warning("failed to remove expired versions; trying again later", metadata: ["error": "\(error)"])
+            }
+            // Cancelled: the engine shuts down.
+        } while (try? await environment.sleep(Self.forgettingPause)) != nil
+    }
+
     private func resumeDownloads() {
         do throws(FileError) {
             for inode in try replica.requestedDownloads() where try !replica.isPaused(inode) {
@@ -281,6 +315,20 @@ package final class FileSystem: Sendable {
                 "failed to resume requested downloads; the next mount resumes them", metadata: ["error": "\(error)"])
         }
     }
+
+    package func resolve(_ path: String) throws(FileError) -> InodeNumber {
+        do throws(FileError) {
+            return try replica.resolve(path)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            throw Self.noSuchItem
+        }
+    }
+
+    package static let noSuchItem = FileError(.notFound, "no such item")
+
+    /// The repairs made at startup, in sentences.
+    package var repairs: [String] { replica.repairReport.lines }
 
     /// Shuts down cleanly: records what was written, and marks the state clean.
     package func shutDown() throws(FileError) {

@@ -54,4 +54,11 @@ package struct SyncContext: Sendable {
     package var readOnlySentence: String? {
         storeRefusal.map { "the store refuses writing, so this mount is read-only: \($0)" }
     }
+
+    /// Returns when changes of the container can leave this device.
+    ///
+    /// - Throws: ``FileError`` with `readOnly` when the store refuses writing: the change would never arrive.
+    package func requireWritable() throws(FileError) {
+        if let readOnlySentence { throw FileError(.readOnly, readOnlySentence) }
+    }
 }

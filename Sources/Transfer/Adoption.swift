@@ -81,7 +81,7 @@ package struct Adoption {
             var after: String?
             while let page = try await page(after: after) {
                 for listing in page { try await take(listing, target) }
-                after = page.last?.object.key
+                after = page.last?.key
             }
             try await flush()
         } catch {
@@ -137,11 +137,11 @@ package struct Adoption {
         var isEmpty = true
         while let page = try await page(after: after) {
             isEmpty = false
-            after = page.last?.object.key
+            after = page.last?.key
             guard let target else { break }
             for listing in page {
-                guard case .success(let path)? = keyPath(listing.object) else { continue }
-                guard let clash = try await clash(path, listing.object, in: target) else { continue }
+                guard case .success(let path)? = keyPath(listing.neighbour) else { continue }
+                guard let clash = try await clash(path, listing.neighbour, in: target) else { continue }
                 // All conflicts in one directory count as one clash.
                 if clash != last { clashes.add(clash) }
                 last = clash

@@ -30,7 +30,7 @@ private struct ControlSession: Sendable {
     func respond(
         to request: Request, from peer: ControlContext.Peer, in context: ControlContext
     ) throws(FileError) -> Response {
-        try fileSystem.admitSession()
+        try fileSystem.claims.admit()
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
@@ -48,7 +48,7 @@ private struct ControlSession: Sendable {
         let stream = LineStream<SessionEvent>()
         let session: SessionID
         do throws(FileError) {
-            session = try fileSystem.openSession(
+            session = try fileSystem.claims.open(
                 process: peer.process, descriptor: descriptor, withholdsDownloads: withholdsDownloads
             ) {
                 stream.send($0)
@@ -60,7 +60,7 @@ private struct ControlSession: Sendable {
             stream.finish()
             return try await stream.write(to: &writer)
         }
-        defer { fileSystem.endSession(session) }
+        defer { fileSystem.claims.close(session) }
         stream.send(.welcome(client: session.rawValue))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -108,14 +108,14 @@ private struct ControlSession: Sendable {
 
     private func carryOut(_ request: SessionRequest, _ session: SessionID) throws(FileError) {
         switch request {
-        case .claim(let claim): try fileSystem.claim(claim, from: session)
-        case .release(let claim): try fileSystem.release(claim, of: session)
-        case .cancel(let claim): try fileSystem.cancel(claim, of: session)
-        case .cancelCoordinator(let coordinator): fileSystem.cancelCoordinator(coordinator, of: session)
-        case .present(let presenter): try fileSystem.present(presenter, from: session)
-        case .withdraw(let presenter): try fileSystem.withdraw(presenter, of: session)
-        case .answer(let reply): fileSystem.answer(reply)
-        case .packages(let extensions): try fileSystem.declarePackages(extensions, of: session)
+        case .claim(let claim): try fileSystem.claims.request(claim, from: session)
+        case .release(let claim): try fileSystem.claims.release(claim, of: session)
+        case .cancel(let claim): try fileSystem.claims.cancel(claim, of: session)
+        case .cancelCoordinator(let coordinator): fileSystem.claims.cancelCoordinator(coordinator, of: session)
+        case .present(let presenter): try fileSystem.claims.present(presenter, from: session)
+        case .withdraw(let presenter): try fileSystem.claims.withdraw(presenter, of: session)
+        case .answer(let reply): fileSystem.claims.answer(reply)
+        case .packages(let extensions): try fileSystem.claims.declarePackages(extensions, of: session)
         }
     }
 }

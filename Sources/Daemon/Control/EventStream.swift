@@ -11,14 +11,15 @@ extension EventsRequest: AnsweredRequest {
     static func answer(_ exchange: ControlExchange) throws -> Response {
         let path = try Self(query: exchange.query).item
         let (request, fileSystem) = (exchange.request, exchange.daemon.fileSystem)
-        try fileSystem.admitFollower(of: path)
+        _ = try fileSystem.resolve(path)
+        try fileSystem.events.admit()
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
                 // Only now: an answer that cannot be started would leave the follower behind.
                 let stream = LineStream<ItemNews>()
-                let follower = try fileSystem.follow(path) { stream.send($0) }
-                defer { fileSystem.unfollow(follower) }
+                let follower = try fileSystem.events.follow(path) { stream.send($0) }
+                defer { fileSystem.events.unfollow(follower) }
                 do {
                     try await request.body.consumeWithCancellationOnInboundClose { _ in
                         try await stream.write(to: &writer)

@@ -25,12 +25,13 @@ private struct FollowStream: Sendable {
 
     /// - Throws: ``FileError`` when there is nothing at the path, or at the limit of clients.
     func respond(to request: Request, path: String) throws(FileError) -> Response {
-        try fileSystem.admitItemFollower(of: path)
+        _ = try fileSystem.resolve(path)
+        try fileSystem.followers.admit()
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
                 // Only now: an answer that cannot be started would leave the follower behind.
-                var feed = try fileSystem.followItems(path)
+                var feed = try ItemFeed(fileSystem, below: path)
                 defer { feed.end() }
                 do {
                     try await request.body.consumeWithCancellationOnInboundClose { _ in

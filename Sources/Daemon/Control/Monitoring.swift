@@ -1,3 +1,4 @@
+import Control
 import ControlAPI
 import FileSystem
 import Hummingbird
@@ -11,13 +12,13 @@ struct Monitoring: Sendable {
 
     /// `GET /metrics`.
     func metrics() throws(FileError) -> Response {
-        let samples = try fileSystem.metricSamples() + [MetricSample(.buildInformation, [Release.version], 1)]
+        let samples = try MountMetrics(fileSystem).samples() + [MetricSample(.buildInformation, [Release.version], 1)]
         return text(PrometheusText.text(samples), type: PrometheusText.contentType)
     }
 
     /// `GET /healthz`: 200 and `ok`, or 503 and the reason.
     func health() -> Response {
-        let reason = isMounted() ? fileSystem.healthProblem : "the container is not mounted"
+        let reason = isMounted() ? MountMetrics(fileSystem).healthProblem : "the container is not mounted"
         return text("\(reason?.printable ?? "ok")\n", status: reason == nil ? .ok : .serviceUnavailable)
     }
 

@@ -9,7 +9,7 @@ extension VersionContentRequest: AnsweredRequest {
     static func answer(_ exchange: ControlExchange) async throws -> Response {
         let question = try Self(query: exchange.query)
         let bytes = try await cancelWhenGracefulShutdown {
-            try await exchange.daemon.fileSystem.versionBytes(question.item, id: question.id)
+            try await exchange.daemon.versions.versionBytes(question.item, id: question.id)
         }
         return Response(
             status: .ok, headers: [.contentType: "application/octet-stream"],

@@ -1,4 +1,5 @@
 import Coordination
+import Remote
 import Synchronization
 
 /// Decisions of the table about claims that are not carried out yet, in the order in which they were made.

@@ -1,5 +1,6 @@
 import Coordination
 import Model
+import Remote
 import Synchronization
 
 /// The bytes that a claim waits for, on their way.

@@ -1,7 +1,8 @@
 import Coordination
 import Glibc
 import Logging
-import Model
+package import Model
+import Remote
 import Replica
 import Synchronization
 
@@ -14,7 +15,7 @@ package struct SessionID: Hashable, Sendable {
 /// The requests of programs behind the control API.
 extension Claims {
     /// - Throws: ``FileError`` with `busy` at the limit of sessions.
-    func admit() throws(FileError) {
+    package func admit() throws(FileError) {
         if state.withLock({ $0.clients.count >= Self.clientLimit }) { throw Self.tooManyClients }
     }
 
@@ -27,8 +28,8 @@ extension Claims {
     ///   - deliver: Takes events and never waits.
     ///   - whenGone: Called when the process is dead.
     /// - Throws: ``FileError`` with `busy` at the limit of sessions.
-    func open(
-        process: Int32, descriptor: Int32?, withholdsDownloads: Bool,
+    package func open(
+        process: Int32, descriptor: Int32?, withholdsDownloads: Bool = false,
         deliver: @escaping @Sendable (SessionEvent) -> Void, whenGone: @escaping @Sendable () -> Void
     ) throws(FileError) -> SessionID {
         let id = state.withLock { state -> ClientID? in
@@ -57,12 +58,12 @@ extension Claims {
     }
 
     /// Ends everything that a session holds and waits for. Does nothing if the session is over.
-    func close(_ session: SessionID) {
+    package func close(_ session: SessionID) {
         let client = state.withLock { state -> Client? in
             guard let client = state.clients.removeValue(forKey: session.client) else { return nil }
             for set in client.claims.values {
                 state.owners[set] = nil
-                state.downloads.removeValue(forKey: set)?.finish()
+                state.downloads.removeValue(forKey: set)?.raise()
             }
             for presenter in client.presenters.values { state.presenters[presenter] = nil }
             return client
@@ -75,7 +76,7 @@ extension Claims {
     }
 
     /// Requests a claim; its progress is reported as events.
-    func request(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
+    package func request(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
         var set = try self.set(for: request, from: session)
         let isNew = state.withLock { state -> Bool? in
             guard let claims = state.clients[session.client]?.claims else { return nil }
@@ -105,7 +106,7 @@ extension Claims {
         deliver?(.waiting(claim: request.claim, for: ahead.map { Self.describe($0) }.joined(separator: ", ")))
     }
 
-    func release(_ name: UInt64, of session: SessionID) throws(FileError) {
+    package func release(_ name: UInt64, of session: SessionID) throws(FileError) {
         let set = try claim(name, of: session)
         forget(set, named: name, of: session)
         change { state, now in ((), state.table.release(set, now: now)) }
@@ -114,12 +115,12 @@ extension Claims {
     }
 
     /// Cancels a waiting claim; does nothing to a granted one.
-    func cancel(_ name: UInt64, of session: SessionID) throws(FileError) {
+    package func cancel(_ name: UInt64, of session: SessionID) throws(FileError) {
         let set = try claim(name, of: session)
         lockManager.perform { table, now in table.cancelClaims(set, now: now) }
     }
 
-    func cancelCoordinator(_ name: String, of session: SessionID) {
+    package func cancelCoordinator(_ name: String, of session: SessionID) {
         lockManager.perform { table, now in
             table.cancel(Self.coordinator(name, of: session), of: session.client, now: now)
         }
@@ -128,7 +129,7 @@ extension Claims {
     /// Revokes a claim, granted or waiting.
     ///
     /// - Throws: ``FileError`` with `notFound` when no claim has that number.
-    func breakClaim(_ id: UInt64) throws(FileError) {
+    package func breakClaim(_ id: UInt64) throws(FileError) {
         let set = ClaimSetID(id)
         let isThere = change { state, now in
             let isThere = state.table.claimSet(set) != nil
@@ -140,7 +141,7 @@ extension Claims {
 
     /// Declares directories with these extensions to be file packages while the session lasts, in place of those that it
     /// declared before.
-    func declarePackages(_ extensions: [String], of session: SessionID) throws(FileError) {
+    package func declarePackages(_ extensions: [String], of session: SessionID) throws(FileError) {
         let folded = try DeclaredPackages.folded(extensions)
         let isOpen = state.withLock { state in
             guard state.clients[session.client] != nil else { return false }
@@ -153,7 +154,7 @@ extension Claims {
 
     // MARK: Presenters
 
-    func present(_ request: PresenterRequest, from session: SessionID) throws(FileError) {
+    package func present(_ request: PresenterRequest, from session: SessionID) throws(FileError) {
         let item: ClaimItem?
         if let path = request.path { item = try places.item(at: path, followingLink: false) } else { item = nil }
         let registered = state.withLock { state -> (PresenterID, ProcessID)? in
@@ -183,7 +184,7 @@ extension Claims {
         deliver?(.registered(presenter: request.presenter))
     }
 
-    func withdraw(_ name: UInt64, of session: SessionID) throws(FileError) {
+    package func withdraw(_ name: UInt64, of session: SessionID) throws(FileError) {
         guard let id = state.withLock({ $0.clients[session.client]?.presenters[name] }) else {
             throw FileError(.notFound, "there is no presenter \(name) in this session")
         }
@@ -193,7 +194,7 @@ extension Claims {
         deliver?(.registered(presenter: name))
     }
 
-    func answer(_ reply: PresenterReply) {
+    package func answer(_ reply: PresenterReply) {
         let answer: PresenterAnswer =
             reply.error.map { .failed($0) } ?? (reply.reacquires == true ? .willReacquire : .done)
         change { state, now in
@@ -214,7 +215,7 @@ extension Claims {
         state.withLock { state in
             state.owners[set] = nil
             state.clients[session.client]?.claims[name] = nil
-            state.downloads.removeValue(forKey: set)?.finish()
+            state.downloads.removeValue(forKey: set)?.raise()
         }
     }
 

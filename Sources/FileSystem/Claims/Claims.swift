@@ -2,12 +2,13 @@ import Coordination
 import Glibc
 import Logging
 import Model
+import Remote
 import Sync
 import Synchronization
 
 /// The clients of the lock table: the programs behind the control API, and the engine itself. Passes their requests to
 /// the table, and its decisions to them.
-final class Claims: Sendable {
+package final class Claims: Sendable {
     /// The most sessions at a time.
     static let clientLimit = 1024
     /// The interval at which the process of a presenter that owes an answer is checked for having been stopped.

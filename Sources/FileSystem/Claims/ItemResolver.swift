@@ -1,14 +1,14 @@
-import Coordination
-import Model
+package import Coordination
+package import Model
 import Replica
 
 /// Locates items for claims and presenters: from the index, at the time of the call.
-struct ItemResolver: Sendable {
+package struct ItemResolver: Sendable {
     let replica: Replica
     let packages = DeclaredPackages()
 
     /// The location of an inode; for a file with several names, its first. An inode without a name is an orphan.
-    func item(_ inode: InodeNumber) throws(FileError) -> ClaimItem {
+    package func item(_ inode: InodeNumber) throws(FileError) -> ClaimItem {
         item(try replica.resolvedPath(of: inode))
     }
 

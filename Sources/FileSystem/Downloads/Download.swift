@@ -60,7 +60,7 @@ package final class Download: Sendable {
     var isCancelled: Bool { withState { $0.isCancelled } }
 
     /// Ends the download, and calls to the store that hang.
-    func cancel() {
+    package func cancel() {
         withState { $0.cancel() }
         cancellation.raise()
     }

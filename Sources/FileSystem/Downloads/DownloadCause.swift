@@ -4,12 +4,12 @@ import Model
 package struct DownloadCause: Hashable, Sendable {
     let text: String
 
-    static let pinned = DownloadCause(text: "pinned")
+    package static let pinned = DownloadCause(text: "pinned")
     package static let command = DownloadCause(text: "requested by dewpoint download")
-    static let attribute = DownloadCause(text: "requested by an attribute")
+    package static let attribute = DownloadCause(text: "requested by an attribute")
     static let claim = DownloadCause(text: "needed by a claim")
-    static let version = DownloadCause(text: "a version was chosen")
-    static let exclusion = DownloadCause(text: "excluded from sync")
+    package static let version = DownloadCause(text: "a version was chosen")
+    package static let exclusion = DownloadCause(text: "excluded from sync")
 
     static func reading(_ process: Int32) -> DownloadCause { by("read", process) }
     static func writing(_ process: Int32) -> DownloadCause { by("changed", process) }

@@ -6,7 +6,7 @@ import Replica
 import Sync
 
 /// What all downloads of a container use: the store, the disk, the index, the time.
-struct DownloadContext: Sendable {
+package struct DownloadContext: Sendable {
     let reader: ChunkReader
     /// Whether the store is known not to answer, so that readers need not wait for it.
     let store: WatchedStore

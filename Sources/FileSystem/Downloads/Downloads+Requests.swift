@@ -1,5 +1,5 @@
 import Logging
-import Model
+package import Model
 import Remote
 import Replica
 import Sync
@@ -12,7 +12,7 @@ extension Downloads {
     /// Records the request for a whole file and queues its download; does nothing if the file is local.
     ///
     /// - Parameter cause: `nil` for a request that continues an earlier one.
-    func request(_ number: InodeNumber, because cause: DownloadCause?) throws(FileError) {
+    package func request(_ number: InodeNumber, because cause: DownloadCause?) throws(FileError) {
         let inode = try replica.inode(number)
         guard inode.isDownloadable else { return }
         try replica.setError(nil, of: number)
@@ -23,7 +23,7 @@ extension Downloads {
     /// Queues a file whose download is requested: at most ``backgroundWidth`` at a time, first come, first served.
     ///
     /// Requests are recorded in the index, so the queue is no longer than the number of requested files.
-    func enqueue(_ inode: InodeNumber) { requested.yield(inode) }
+    package func enqueue(_ inode: InodeNumber) { requested.yield(inode) }
 
     /// Downloads requested files until cancelled.
     func runRequests() async {
@@ -120,7 +120,7 @@ extension Downloads {
     /// Waits until the whole file is local.
     ///
     /// - Parameter cause: Who causes a new download; `nil` when that was noted with the request.
-    func makeLocal(_ number: InodeNumber, because cause: DownloadCause? = nil) async throws(FileError) {
+    package func makeLocal(_ number: InodeNumber, because cause: DownloadCause? = nil) async throws(FileError) {
         if try isContentUnknown(number) { try await learnContent(of: number) }
         var attemptCount = 0
         while let download = try begin(number, because: cause) {

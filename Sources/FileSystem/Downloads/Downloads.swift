@@ -24,7 +24,7 @@ package final class Downloads: Sendable {
     let requests: AsyncStream<InodeNumber>
     let requested: AsyncStream<InodeNumber>.Continuation
 
-    let context: DownloadContext
+    package let context: DownloadContext
     let manifests: ManifestStore
     package let packs: PackStore
     private let openFiles: OpenFiles

@@ -58,7 +58,7 @@ extension FileSystem {
     /// - Parameter caller: The writer, where it is known.
     /// - Returns: Whether there was anything to record.
     @discardableResult
-    func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
+    package func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
         guard let (descriptor, change) = open.unrecorded else { return false }
         let before = coordination.events.hasObservers ? try replica.attributes(of: open.number) : nil
         open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor), change: change)
@@ -75,7 +75,7 @@ extension FileSystem {
     /// whether it is open or closed.
     ///
     /// - Parameter caller: The writer, where it is known.
-    func recordStores(into number: InodeNumber, by caller: Caller? = nil) throws(FileError) {
+    package func recordStores(into number: InodeNumber, by caller: Caller? = nil) throws(FileError) {
         if let open = files.open.inode(number), open.isVolatile {
             do throws(FileError) {
                 try open.noticeMappedWrites()

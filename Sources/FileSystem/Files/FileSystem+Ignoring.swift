@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import Model
+package import Model
 import Replica
 import Sync
 
@@ -25,7 +25,7 @@ extension FileSystem {
         } while (try? await environment.sleep(Self.temporaryPause)) != nil
     }
 
-    func syncUnlikeTemporary() throws(FileError) {
+    package func syncUnlikeTemporary() throws(FileError) {
         let count = try replica.syncUnlikeTemporary { [files] number in files.open.inode(number)?.hasWriters ?? false }
         guard count > 0 else { return }
         logger.info(

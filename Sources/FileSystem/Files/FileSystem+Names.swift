@@ -24,7 +24,7 @@ extension FileSystem {
     /// The kernel keeps the answer for an hour, so it must not be older than the request. Writes not yet recorded in
     /// the index are therefore collected before the index is read: those recorded in between are then taken from the
     /// file itself.
-    func current(of number: InodeNumber) throws(FileError) -> Attributes {
+    package func current(of number: InodeNumber) throws(FileError) -> Attributes {
         let open = files.open.inode(number)
         let unrecorded = open?.unrecordedDescriptor
         var attributes = try replica.attributes(of: number)

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 package import Model
+import Remote
 import Replica
 import Synchronization
 

@@ -68,7 +68,7 @@ package final class MountFiles: LocalFiles {
     func mayBeMapped(_ inode: InodeNumber) -> Bool { open.inode(inode)?.isVolatile == true || mapped.isMapped(inode) }
 
     /// Whether a file may be so mapped, or was a short time ago.
-    func isPossiblyMapped(_ inode: InodeNumber) -> Bool {
+    package func isPossiblyMapped(_ inode: InodeNumber) -> Bool {
         open.inode(inode)?.isVolatile == true || mapped.descriptor(of: inode) != nil
     }
 

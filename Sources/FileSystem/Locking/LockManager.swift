@@ -1,6 +1,7 @@
-import Coordination
+package import Coordination
 import Foundation
 import Model
+import Remote
 import Replica
 import Sync
 import Synchronization
@@ -11,7 +12,7 @@ import Synchronization
 /// Turns are taken at open, which holds no lock in the kernel while it is parked: the holder of a turn, readers and
 /// listings proceed, and the caller can be killed. The kernel does hold the inode lock during a write, a truncate or a
 /// fallocate, so these never wait for a turn, and for a claim no longer than ``LockTable/Limits/heldWrite``.
-final class LockManager: Sendable {
+package final class LockManager: Sendable {
     struct State {
         var table: LockTable
         /// The waiters for a ticket, and tickets that were woken before their waiter arrived.
@@ -51,7 +52,7 @@ final class LockManager: Sendable {
         self.environment = environment
     }
 
-    var now: Instant { Instant(sinceStart: environment.uptime()) }
+    package var now: Instant { Instant(sinceStart: environment.uptime()) }
 
     static func writer(_ handle: OpenHandle, process: Int32) -> Writer {
         Writer(process: ProcessID(process), handle: OpenHandleID(handle.id.rawValue))
@@ -176,7 +177,7 @@ final class LockManager: Sendable {
         }
     }
 
-    func ask<Value: Sendable>(_ body: (LockTable) -> Value) -> Value { state.withLock { body($0.table) } }
+    package func ask<Value: Sendable>(_ body: (LockTable) -> Value) -> Value { state.withLock { body($0.table) } }
 
     // MARK: Effects
 

@@ -76,7 +76,7 @@ package enum ProcessTable {
     }
 
     /// The pid namespace of a process if it differs from ours, for example `pid:[4026532201]`.
-    static func otherNamespace(of process: Int32) -> String? {
+    package static func otherNamespace(of process: Int32) -> String? {
         guard let theirs = link("/proc/\(process)/ns/pid"), theirs != link("/proc/self/ns/pid") else { return nil }
         return theirs
     }

@@ -1,4 +1,5 @@
 import CFuse
+import Control
 import FileSystem
 import Glibc
 import Metering
@@ -12,7 +13,7 @@ extension Operations {
             if Operations.isAbsent(name!) { return Reply(Request(request, .getxattr)).error(ENODATA) }
             let request = Request(request, .getxattr)
             request.answer { () throws(FileError) in
-                try request.fileSystem.extendedAttribute(
+                try ExtendedAttributes(request.fileSystem).value(
                     Operations.text(name), of: InodeNumber(inode), by: request.caller)
             } with: { reply, value in
                 Operations.sendAttribute(value, capacity: capacity, reply)
@@ -21,7 +22,9 @@ extension Operations {
         table.listxattr = { request, inode, capacity in
             let request = Request(request, .listxattr)
             request.answer { () throws(FileError) in
-                try request.fileSystem.extendedAttributeNames(of: InodeNumber(inode)).flatMap { Array($0.utf8) + [0] }
+                try ExtendedAttributes(request.fileSystem).names(of: InodeNumber(inode)).flatMap {
+                    Array($0.utf8) + [0]
+                }
             } with: { reply, names in
                 Operations.sendAttribute(names, capacity: capacity, reply)
             }
@@ -31,7 +34,7 @@ extension Operations {
             let request = Request(request, .setxattr)
             let value = Array(UnsafeRawBufferPointer(start: value, count: byteCount))
             request.answer { () throws(FileError) in
-                try request.fileSystem.setExtendedAttribute(
+                try ExtendedAttributes(request.fileSystem).set(
                     Operations.text(name), value: value, mode: XattrMode(flags: flags), of: InodeNumber(inode),
                     by: request.caller)
             } with: { reply, _ in
@@ -42,7 +45,7 @@ extension Operations {
             if Operations.isAbsent(name!) { return Reply(Request(request, .removexattr)).error(ENODATA) }
             let request = Request(request, .removexattr)
             request.answer { () throws(FileError) in
-                try request.fileSystem.removeExtendedAttribute(
+                try ExtendedAttributes(request.fileSystem).remove(
                     Operations.text(name), of: InodeNumber(inode), by: request.caller)
             } with: { reply, _ in
                 reply.done()

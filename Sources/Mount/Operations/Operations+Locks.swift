@@ -11,7 +11,7 @@ extension Operations {
             let request = Request(request, .getlk)
             let asked = lock!.pointee
             request.answer { () throws(FileError) in
-                try request.fileSystem.testLock(
+                try request.fileSystem.lockRequests.testLock(
                     HandleID(information), lock: RecordLockRequest(asked), owner: information!.pointee.lock_owner)
             } with: { reply, holder in
                 var answer = Glibc.flock(holder, asked: asked)
@@ -22,7 +22,7 @@ extension Operations {
             let request = Request(request, .setlk)
             // Programs limit the wait for a lock with alarm(2).
             request.answer(interruptedBy: .any) { () throws(FileError) in
-                try request.fileSystem.recordLock(
+                try request.fileSystem.lockRequests.recordLock(
                     HandleID(information), lock: RecordLockRequest(lock!.pointee),
                     owner: information!.pointee.lock_owner, wait: sleep != 0, by: request.caller)
             } with: { reply, _ in
@@ -32,7 +32,7 @@ extension Operations {
         table.flock = { request, _, information, operation in
             let request = Request(request, .flock)
             request.answer(interruptedBy: .any) { () throws(FileError) in
-                try request.fileSystem.flock(
+                try request.fileSystem.lockRequests.flock(
                     HandleID(information), operation: FlockOperation(operation),
                     wait: operation & LOCK_NB == 0, by: request.caller)
             } with: { reply, _ in

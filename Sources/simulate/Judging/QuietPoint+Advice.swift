@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Model
 import Replica
@@ -47,8 +48,8 @@ extension QuietPoint {
         let path = try replica.path(of: entry.inode)
         world.trace.note("\(device.name) resolves \(path), of which versions are gone")
         try await device.value { () async throws(FileError) in
-            try await fileSystem.resolve(entry.inode, keep: .current)
-            await fileSystem.showChosen(entry.inode)
+            try await ItemVersions(fileSystem).resolve(entry.inode, keep: .current)
+            await ItemVersions(fileSystem).showChosen(entry.inode)
         }
         world.model.note(.done, before: resolved, after: [])
     }

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Glibc
 import Model
@@ -68,7 +69,7 @@ struct QuietPoint {
             for number in try replica.filesBelow(.root) where try replica.inode(number).hasIncoming {
                 reasons.append("\(device.name) shows old bytes of \(try replica.path(of: number))")
             }
-            if let problem = fileSystem.problem { reasons.append("\(device.name): \(problem)") }
+            if let problem = ContainerSync(fileSystem).problem { reasons.append("\(device.name): \(problem)") }
         }
         return reasons
     }

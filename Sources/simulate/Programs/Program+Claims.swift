@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Glibc
 import Model
@@ -38,7 +39,7 @@ extension Program {
         let methods = random.happens(0.7) ? all : all.filter { _ in random.happens(0.5) }
         world.trace.note("\(label) presents \(place) as \(presenter.name), \(presenter.behaviour)")
         client.add(presenter)
-        try fileSystem.present(
+        try fileSystem.claims.present(
             PresenterRequest(presenter: presenter.name, path: "\(place)", methods: methods), from: session)
     }
 
@@ -118,7 +119,7 @@ extension Program {
         let limit = random.happens(0.15) ? random.milliseconds(0...20_000) : nil
         world.trace.note("\(label) claims \(request)")
         client.add(request)
-        do { try fileSystem.claim(request, from: session) } catch {
+        do { try fileSystem.claims.request(request, from: session) } catch {
             client.forget(request.claim)
             throw error
         }
@@ -130,7 +131,7 @@ extension Program {
             }
             isCancelled = true
             // It may have ended in this very moment.
-            try? fileSystem.cancel(request.claim, of: session)
+            try? fileSystem.claims.cancel(request.claim, of: session)
             outcome = try await wait(for: request.claim, of: client, limit: nil)
         }
         switch outcome {
@@ -177,7 +178,7 @@ extension Program {
         try checkClaims()
         device.programs.claims.end(claim, of: label)
         client.forget(claim)
-        try fileSystem.release(claim, of: session)
+        try fileSystem.claims.release(claim, of: session)
     }
 
     // MARK: Work under a claim

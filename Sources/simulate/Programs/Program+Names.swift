@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Model
 import Replica
@@ -206,10 +207,10 @@ extension Program {
         let spelled = world.scenario.hasSpellings ? ["user.caf\u{e9}", "user.cafe\u{301}", "user.\u{301}"] : []
         let name = random.pick(["user.tag", "user.color"] + spelled)
         if random.happens(0.2) {
-            try await device.value(of: fileSystem.removeExtendedAttribute(name, of: attributes.inode, by: caller))
+            try await device.value(of: ExtendedAttributes(fileSystem).remove(name, of: attributes.inode, by: caller))
         } else {
             try await device.value(
-                of: fileSystem.setExtendedAttribute(
+                of: ExtendedAttributes(fileSystem).set(
                     name, value: Array(text.utf8), mode: .any, of: attributes.inode, by: caller))
         }
     }

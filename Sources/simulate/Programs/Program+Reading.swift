@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Glibc
 import Model
@@ -66,22 +67,22 @@ extension Program {
         let waits = random.happens(0.6)
         try await device.value(limit: interruption()) { () async throws(FileError) in
             if waits {
-                try await fileSystem.download(attributes.inode, because: .command)
+                try await ItemCommands(fileSystem).download(attributes.inode, because: .command)
             } else {
-                try fileSystem.request(attributes.inode, because: .command)
+                try ItemCommands(fileSystem).request(attributes.inode, because: .command)
             }
         }
     }
 
     mutating func setPinned(_ isPinned: Bool) throws {
         let (_, attributes) = try taken()
-        try fileSystem.setPinned(attributes.inode, isPinned)
+        try ItemCommands(fileSystem).setPinned(attributes.inode, isPinned)
     }
 
     mutating func sync() async throws {
         let fileSystem = try fileSystem
         try await device.value(limit: random.milliseconds(0...60_000)) { () async throws(FileError) in
-            try await fileSystem.sync(wait: true)
+            try await ContainerSync(fileSystem).sync(wait: true)
         }
     }
 }

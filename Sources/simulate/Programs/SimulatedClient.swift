@@ -62,7 +62,7 @@ final class SimulatedClient: Sendable {
         state = Mutex(
             State(random: SeededRandom(seed: device.world.seed, stream: "client \(label) at \(device.world.clock.now)"))
         )
-        let session = try fileSystem.openSession(process: process, descriptor: ends[0]) {
+        let session = try fileSystem.claims.open(process: process, descriptor: ends[0]) {
             [weak self] event in
             self?.receive(event)
         } whenGone: {
@@ -91,7 +91,7 @@ final class SimulatedClient: Sendable {
         guard let session else { return }
         for claim in device.programs.claims.claims(of: label) { device.programs.claims.end(claim.name, of: label) }
         world.trace.note("\(label) ends its session")
-        fileSystem.endSession(session)
+        fileSystem.claims.close(session)
         close(life)
         for waiter in waiters { waiter.resume(returning: .interrupted) }
     }
@@ -133,7 +133,7 @@ final class SimulatedClient: Sendable {
     func withdraw(_ name: UInt64) throws {
         guard let session, state.withLock({ $0.presenters.removeValue(forKey: name) }) != nil else { return }
         world.trace.note("\(label) withdraws presenter \(name)")
-        try fileSystem.withdraw(name, of: session)
+        try fileSystem.claims.withdraw(name, of: session)
     }
 
     // MARK: Events
@@ -224,7 +224,7 @@ final class SimulatedClient: Sendable {
             _ = state.withLock { $0.reacquirers.insert(question.question) }
         }
         world.trace.note("\(label) answers question \(question.question)")
-        fileSystem.answer(reply)
+        fileSystem.claims.answer(reply)
     }
 
     private func withdrawIfThere(_ presenter: UInt64) {

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -27,7 +28,7 @@ struct FullDiskTests {
                 repeating: String(UnicodeScalar(UInt8(ascii: "A") + UInt8(number))), count: Self.fileByteCount)
             try await a.write(text, to: "f\(number)")
         }
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         var options = FileSystemOptions()
         options.cacheLimits = limits
         let b = try await TestDevice.start(on: store, name: "B", state: "\(disk)/state", options: options)

@@ -20,7 +20,7 @@ import Testing
     private func session(on device: TestDevice, _ granted: Granted) throws -> SessionID {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
-        return try device.fileSystem.openSession(process: getpid(), descriptor: ends[0]) {
+        return try device.fileSystem.claims.open(process: getpid(), descriptor: ends[0]) {
             granted.receive($0)
         } whenGone: {
         }
@@ -32,12 +32,14 @@ import Testing
         let holder = try session(on: device, first)
         let other = try session(on: device, second)
         defer {
-            device.fileSystem.endSession(other)
-            device.fileSystem.endSession(holder)
+            device.fileSystem.claims.close(other)
+            device.fileSystem.claims.close(holder)
         }
-        try device.fileSystem.claim(ClaimRequest(claim: 1, items: [.init("\(name)/a", writing: "plain")]), from: holder)
+        try device.fileSystem.claims.request(
+            ClaimRequest(claim: 1, items: [.init("\(name)/a", writing: "plain")]), from: holder)
         #expect(try await holds { first.has(1) })
-        try device.fileSystem.claim(ClaimRequest(claim: 1, items: [.init("\(name)/b", writing: "plain")]), from: other)
+        try device.fileSystem.claims.request(
+            ClaimRequest(claim: 1, items: [.init("\(name)/b", writing: "plain")]), from: other)
         return try await !holds(within: .milliseconds(500)) { second.has(1) }
     }
 
@@ -50,13 +52,13 @@ import Testing
         #expect(try await isOnePackage("Q.rtfd", on: device))
         #expect(try await !isOnePackage("P.csdoc", on: device))
         let declaring = try session(on: device, Granted())
-        try device.fileSystem.declarePackages(["CSDoc"], of: declaring)
+        try device.fileSystem.claims.declarePackages(["CSDoc"], of: declaring)
         #expect(try await isOnePackage("P.csdoc", on: device))
         #expect(try await !isOnePackage("R.d", on: device))
-        try device.fileSystem.declarePackages(["d"], of: declaring)
+        try device.fileSystem.claims.declarePackages(["d"], of: declaring)
         #expect(try await !isOnePackage("P.csdoc", on: device))
         #expect(try await isOnePackage("R.d", on: device))
-        device.fileSystem.endSession(declaring)
+        device.fileSystem.claims.close(declaring)
         #expect(try await !isOnePackage("R.d", on: device))
         try await device.close()
     }
@@ -68,10 +70,10 @@ import Testing
         let device = try await TestDevice.start(on: MemoryStore(), name: "desk")
         let declaring = try session(on: device, Granted())
         let error = #expect(throws: FileError.self) {
-            try device.fileSystem.declarePackages(extensions, of: declaring)
+            try device.fileSystem.claims.declarePackages(extensions, of: declaring)
         }
         #expect(error?.code == .invalid)
-        device.fileSystem.endSession(declaring)
+        device.fileSystem.claims.close(declaring)
         try await device.close()
     }
 }

@@ -31,11 +31,11 @@ import Testing
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         let reader = Reader()
-        let session = try b.fileSystem.openSession(process: getpid(), descriptor: ends[0]) { event in
+        let session = try b.fileSystem.claims.open(process: getpid(), descriptor: ends[0]) { event in
             reader.receive(event, from: b, "x")
         } whenGone: {
         }
-        try b.fileSystem.present(PresenterRequest(presenter: 1, path: "x", methods: [.didChange]), from: session)
+        try b.fileSystem.claims.present(PresenterRequest(presenter: 1, path: "x", methods: [.didChange]), from: session)
         try await a.write("two, longer", to: "x")
         try await converge(a, b)
         try await b.setAttribute("download", "wait", of: "x")
@@ -43,7 +43,7 @@ import Testing
         while !reader.hasSeenNewest, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
         #expect(reader.hasSeenNewest)
         #expect(try await b.read("x") == "two, longer")
-        b.fileSystem.endSession(session)
+        b.fileSystem.claims.close(session)
         close(ends[1])
         try await a.close()
         try await b.close()

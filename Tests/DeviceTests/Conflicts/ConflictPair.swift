@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Model
 import Sync
@@ -23,7 +24,7 @@ struct ConflictPair {
     ) async throws {
         await b.stop()
         try await first(a)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await second(b)
         try b.fileSystem.shutDown()
         b = try await TestDevice.start(on: store, name: "sofa", state: b.state)
@@ -35,7 +36,7 @@ struct ConflictPair {
         let (one, two) = (try await a.tree(), try await b.tree())
         #expect(one == two)
         let fresh = try await TestDevice.start(on: store, name: "new")
-        try await fresh.fileSystem.sync(wait: true)
+        try await fresh.control.sync.sync(wait: true)
         #expect(try await fresh.tree() == one)
         try await fresh.close()
         for device in [a, b] { #expect(try await device.fileSystem.syncEngine.check() == []) }

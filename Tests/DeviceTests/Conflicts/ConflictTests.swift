@@ -30,21 +30,23 @@ import Testing
         #expect(try await pair.tree() == ["f.txt": "from \(later)"])
         let loser = later == "desk" ? "sofa" : "desk"
         for device in [pair.a, pair.b] {
-            let versions = try device.fileSystem.versions("f.txt")
+            let versions = try device.control.versions.versions("f.txt")
             #expect(versions.filter(\.conflict).map(\.computer) == [loser])
             #expect(versions.first?.computer == later)
             #expect(try device.attribute("hasUnresolvedConflicts", of: "f.txt") == "1")
             #expect(try device.attribute("conflictCount", of: "f.txt") == "1")
         }
         #expect(
-            try pair.a.fileSystem.versions("f.txt").map(\.id).prefix(2)
-                == pair.b.fileSystem.versions("f.txt").map(\.id).prefix(2))
+            try pair.a.control.versions.versions("f.txt").map(\.id).prefix(2)
+                == pair.b.control.versions.versions("f.txt").map(\.id).prefix(2))
         // The losing version is available on both devices, and resolving the conflict on one resolves it on both.
-        let id = try #require(try pair.a.fileSystem.versions("f.txt").first(where: \.conflict)?.id)
+        let id = try #require(try pair.a.control.versions.versions("f.txt").first(where: \.conflict)?.id)
         try await ResolveRequest(path: "f.txt", keep: id).perform(in: pair.a.control)
-        #expect(try pair.a.fileSystem.versions("f.txt").first?.computer == loser)
+        #expect(try pair.a.control.versions.versions("f.txt").first?.computer == loser)
         try await converge(pair.a, pair.b)
-        for device in [pair.a, pair.b] { #expect(try device.fileSystem.versions("f.txt").first?.computer == loser) }
+        for device in [pair.a, pair.b] {
+            #expect(try device.control.versions.versions("f.txt").first?.computer == loser)
+        }
         #expect(try await pair.tree() == ["f.txt": "from \(loser)"])
         for device in [pair.a, pair.b] { #expect(try device.attribute("conflictCount", of: "f.txt") == "0") }
         try await pair.close()
@@ -52,7 +54,7 @@ import Testing
 
     /// The sizes of a file's current version and of its conflict versions.
     private func sizes(_ path: String, on device: TestDevice) throws -> Set<Int64> {
-        Set(try device.fileSystem.versions(path).filter { $0.kind != .earlier }.map(\.size))
+        Set(try device.control.versions.versions(path).filter { $0.kind != .earlier }.map(\.size))
     }
 
     @Test(arguments: ["renamed", "exchanged"])
@@ -70,7 +72,7 @@ import Testing
             operation == .get && key.hasPrefix("packs/") ? .failBefore(.unavailable) : nil
         }
         try await a.write("newer bytes", to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await holds { try b.attribute("downloadingStatus", of: "f") == "Downloaded" })
         // An atomic save replaces the file that was just moved there.
         if how == "renamed" { try b.rename("f", to: "g") } else { try b.exchange("f", "g") }
@@ -151,7 +153,7 @@ import Testing
         let tree = try await pair.tree()
         #expect(try await c2.tree() == tree)
         #expect(try pair.a.attribute("conflictCount", of: "f") == "2")
-        let computers = try pair.a.fileSystem.versions("f").filter { $0.kind != .earlier }.compactMap(\.computer)
+        let computers = try pair.a.control.versions.versions("f").filter { $0.kind != .earlier }.compactMap(\.computer)
         #expect(Set(computers) == ["desk", "sofa", "phone"])
         try await c2.close()
         try await pair.close()
@@ -174,7 +176,7 @@ import Testing
         try await b.close(handle)
         try await converge(b, a)
         #expect(try await b.read("f") == "BASE")
-        #expect(try a.fileSystem.versions("f").filter(\.conflict).map(\.computer) == ["desk"])
+        #expect(try a.control.versions.versions("f").filter(\.conflict).map(\.computer) == ["desk"])
         try await a.close()
         try await b.close()
     }
@@ -193,7 +195,7 @@ import Testing
         try pair.b.rename("f", to: "g")
         try await converge(pair.b, pair.a)
         #expect(try await pair.tree() == ["g": "from sofa!"])
-        #expect(try pair.a.fileSystem.versions("g").filter(\.conflict).map(\.computer) == ["desk"])
+        #expect(try pair.a.control.versions.versions("g").filter(\.conflict).map(\.computer) == ["desk"])
         try await pair.close()
     }
 
@@ -203,13 +205,13 @@ import Testing
         try await pair.meet {
             try await $0.write("from desk", to: "f")
             try $0.setModified(3_000_000_000, of: "f")
-            try await $0.fileSystem.sync(wait: true)
+            try await $0.control.sync.sync(wait: true)
             try $0.remove("f")
         } _: {
             try await $0.write("from sofa", to: "f")
             try $0.setModified(2_000_000_000, of: "f")
         }
-        #expect(try pair.a.fileSystem.versions("f").filter(\.conflict).map(\.computer) == ["sofa"])
+        #expect(try pair.a.control.versions.versions("f").filter(\.conflict).map(\.computer) == ["sofa"])
         #expect(try await pair.tree() == ["f": "from desk"])
         try await pair.close()
     }

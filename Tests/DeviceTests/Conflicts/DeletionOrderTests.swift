@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -210,7 +211,7 @@ import Testing
         try await pair.meet(
             { device in
                 try await device.write("temporary", to: "N/e/t")
-                try await device.fileSystem.sync(wait: true)
+                try await device.control.sync.sync(wait: true)
                 try device.remove("N/e/t")
             }, deleteTree)
         #expect(try await pair.tree() == ["place": "/", "other": "other", "full": "/", "full/x": "x"])

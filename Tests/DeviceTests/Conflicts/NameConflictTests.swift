@@ -223,7 +223,7 @@ import Testing
         }
         #expect(try await pair.tree() == ["f": "second", "g": "from desk"])
         for device in [pair.a, pair.b] {
-            let versions = try device.fileSystem.versions("g").filter(\.conflict)
+            let versions = try device.control.versions.versions("g").filter(\.conflict)
             #expect(versions.map(\.size) == [5] && versions.map(\.computer) == ["sofa"])
         }
         try await pair.close()

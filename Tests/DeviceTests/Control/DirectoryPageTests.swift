@@ -26,7 +26,7 @@ import Testing
         let page = try ListRequest(path: "d", after: nil, limit: DirectoryPage.itemLimit).perform(in: device.control)
         #expect(page.items.map { Array($0.path.utf8) } == Self.order.map { Array("d/\($0)".utf8) })
         #expect(page.next == nil)
-        #expect(page.items == (try page.items.map { try device.fileSystem.itemStatus($0.path) }))
+        #expect(page.items == (try page.items.map { try device.control.states.itemStatus($0.path) }))
         #expect(try ListRequest(path: "", after: nil, limit: 10).perform(in: device.control).items.map(\.path) == ["d"])
         #expect(
             try ListRequest(path: "d/inner", after: "deep", limit: 10).perform(in: device.control)

@@ -79,8 +79,8 @@ import Testing
 
     @Test func `nothing at the path is an error`() async throws {
         let device = try await TestDevice.start(on: MemoryStore(), name: "desk")
-        #expect(throws: FileError(.notFound, "no such item")) { try device.fileSystem.admitItemFollower(of: "no") }
-        #expect(throws: FileError(.notFound, "no such item")) { try device.fileSystem.itemStatus("no") }
+        #expect(throws: FileError(.notFound, "no such item")) { try device.fileSystem.resolve("no") }
+        #expect(throws: FileError(.notFound, "no such item")) { try device.control.states.itemStatus("no") }
         try await device.close()
     }
 
@@ -94,7 +94,7 @@ import Testing
         try await converge(a, b)
         let follower = try ItemFollower(on: b)
         let news = News()
-        let listener = try b.fileSystem.follow("f") { news.add($0) }
+        let listener = try b.fileSystem.events.follow("f") { news.add($0) }
         #expect(try await holds { follower.gatheredCount == 2 })
         #expect(follower["f"]?.downloadingStatus == .notDownloaded)
         // One after the other, although they are requested at once: a busy machine would see them all arrive together.
@@ -118,7 +118,7 @@ import Testing
         #expect(keys.first?.contains("NSURLUbiquitousItemIsDownloadingKey") == true)
         #expect(keys.contains(["NSURLUbiquitousItemPercentDownloadedKey"]))
         #expect(keys.last?.contains("NSURLUbiquitousItemDownloadingStatusKey") == true)
-        b.fileSystem.unfollow(listener)
+        b.fileSystem.events.unfollow(listener)
         await follower.stop()
         try await a.close()
         try await b.close()
@@ -129,13 +129,13 @@ import Testing
         try device.makeDirectory("d")
         try await converge(device)
         let news = News()
-        let listener = try device.fileSystem.follow("") { news.add($0) }
+        let listener = try device.fileSystem.events.follow("") { news.add($0) }
         try PinRequest(path: "d", pinned: true).perform(in: device.control)
         try PauseRequest(path: "d", paused: true).perform(in: device.control)
         try PinRequest(path: "", pinned: false).perform(in: device.control)
         try PauseRequest(path: "", paused: false).perform(in: device.control)
         #expect(try await holds { news.keys == [["pinned"], ["syncPaused"], ["pinned"], ["syncPaused"]] })
-        device.fileSystem.unfollow(listener)
+        device.fileSystem.events.unfollow(listener)
     }
 
     @Test func `an upload is told as it starts, advances and ends, and why it fails`() async throws {
@@ -143,7 +143,7 @@ import Testing
         let device = try await TestDevice.start(on: network.store(), name: "desk")
         let follower = try ItemFollower(on: device)
         let news = News()
-        let listener = try device.fileSystem.follow("") { news.add($0) }
+        let listener = try device.fileSystem.events.follow("") { news.add($0) }
         network.set { operation, key in
             operation != .get && key.contains("packs") ? .delay(.milliseconds(900)) : nil
         }
@@ -164,7 +164,7 @@ import Testing
         try await converge(device)
         #expect(try await agrees(follower, device))
         #expect(follower["f"]?.uploadingError == nil)
-        device.fileSystem.unfollow(listener)
+        device.fileSystem.events.unfollow(listener)
         await follower.stop()
         try await device.close()
     }
@@ -217,7 +217,7 @@ import Testing
 
     @Test func `a client that does not read is told so`() async throws {
         let device = try await TestDevice.start(on: MemoryStore(), name: "desk")
-        var feed = try device.fileSystem.followItems("")
+        var feed = try ItemFeed(device.fileSystem, below: "")
         for number in 0..<300 { try await device.write("x", to: "f\(number)") }
         _ = try await feed.next()
         let overflow = feed.overflow

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Model
@@ -16,7 +17,7 @@ final class ItemFollower: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(of path: String = "", on device: TestDevice, isReading: Bool = true) throws {
-        let feed = try device.fileSystem.followItems(path)
+        let feed = try ItemFeed(device.fileSystem, below: path)
         guard isReading else { return }
         let task = Task {
             var feed = feed
@@ -98,7 +99,7 @@ extension ItemFollower.State {
 extension TestDevice {
     /// The status of every item at and below a path, one request each.
     func statuses(_ path: String = "") throws -> [ItemStatus] {
-        guard let status = try? fileSystem.itemStatus(path) else { return [] }
+        guard let status = try? ItemStates(fileSystem).itemStatus(path) else { return [] }
         var all = [status]
         guard status.kind == .directory else { return all }
         for name in try names(path) { all += try statuses(path.isEmpty ? name : "\(path)/\(name)") }

@@ -26,7 +26,7 @@ import Testing
         #expect(file.path == "long.txt" && file.size == 9 << 20 && file.device == "B")
         #expect(file.link == "memory:shares/\(file.id)?name=long.txt")
         #expect(store.object(at: "shares/\(file.id)").map { String(decoding: $0, as: UTF8.self) } == text)
-        #expect(try b.fileSystem.itemStatus("long.txt").downloadingStatus == .notDownloaded)
+        #expect(try b.control.states.itemStatus("long.txt").downloadingStatus == .notDownloaded)
         try await a.write("new", to: "long.txt")
         try await converge(a, b)
         #expect(store.object(at: "shares/\(file.id)")?.count == 9 << 20)

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Model
@@ -181,7 +182,7 @@ import Testing
         try await b.setAttribute("download", "wait", of: "f")
         let old = try b.inode("f")
         try await a.write("newer", to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await holds { try b.inode("f") != old })
         for name in ["downloadingStatus", "status", "versions"] {
             #expect(throws: FileError(.superseded, "#2 no longer has a name")) { try b.attribute(name, of: old) }
@@ -223,7 +224,7 @@ import Testing
         try await expect(.edited.with { $0.uploadingError = 4354 }, of: "f", on: a)
         try await expect(.complete, of: "d", on: a)
         try await expect(.complete, of: "empty", on: a)
-        await #expect { try await a.fileSystem.sync(wait: true) } throws: { ($0 as? FileError)?.code == .overQuota }
+        await #expect { try await a.control.sync.sync(wait: true) } throws: { ($0 as? FileError)?.code == .overQuota }
         let (tries, start) = (store.callCount(.put, prefix: "packs/"), ContinuousClock.now)
         try await a.write("", to: "another")
         try await expect(.complete, of: "another", on: a)
@@ -253,13 +254,13 @@ import Testing
 
     @Test func `bytes that their own disk does not give`() async throws {
         let (a, b, _) = try await pair()
-        try a.fileSystem.setPaused(.root, true)
+        try a.control.commands.setPaused(.root, true)
         try await a.write("precious", to: "f")
         // Without any file, the disk of the state would count as missing.
         try await a.write("other", to: "g")
         let (place, away) = ("\(a.state)/files/f", "\(a.state)/away")
         try FileManager.default.moveItem(atPath: place, toPath: away)
-        try a.fileSystem.setPaused(.root, false)
+        try a.control.commands.setPaused(.root, false)
         try await expect(.edited.with { $0.uploadingError = 256 }, of: "f", on: a)
         try FileManager.default.moveItem(atPath: away, toPath: place)
         try await a.removeAttribute("uploadingError", of: "f")

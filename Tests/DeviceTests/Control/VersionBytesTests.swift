@@ -12,7 +12,7 @@ import Testing
 /// The bytes of versions, and what becomes of versions that are discarded or marked as resolved.
 @Suite(.timeLimit(.minutes(5))) struct VersionBytesTests {
     private func bytes(_ id: String, of path: String, on device: TestDevice) async throws -> String {
-        var version = try await device.fileSystem.versionBytes(path, id: id)
+        var version = try await device.control.versions.versionBytes(path, id: id)
         var all: [UInt8] = []
         while let next = try await version.next() { all += next }
         #expect(all.count == Int(version.byteCount))
@@ -37,12 +37,12 @@ import Testing
         try await a.setAttribute("download", "wait", of: "f")
         let current = try await a.read("f")
         let loser = ["edit on B", "the edit on A"].first { $0 != current }!
-        let id = try #require(try a.fileSystem.versions("f").first(where: \.conflict)?.id)
+        let id = try #require(try a.control.versions.versions("f").first(where: \.conflict)?.id)
         return (a, b, current, loser, id)
     }
 
     private func kinds(_ device: TestDevice, _ id: String) throws -> [ItemVersion.Kind] {
-        try device.fileSystem.versions("f").filter { $0.id == id }.map(\.kind)
+        try device.control.versions.versions("f").filter { $0.id == id }.map(\.kind)
     }
 
     @Test func `the bytes of each version can be read, local or not`() async throws {
@@ -50,14 +50,14 @@ import Testing
         for device in [a, b] {
             #expect(try await bytes("current", of: "f", on: device) == current)
             #expect(try await bytes(id, of: "f", on: device) == loser)
-            let first = try #require(try device.fileSystem.versions("f").last { $0.kind == .earlier })
+            let first = try #require(try device.control.versions.versions("f").last { $0.kind == .earlier })
             #expect(try await bytes(first.id, of: "f", on: device) == "base")
         }
         await #expect(throws: FileError(.superseded, "there is no version commit-77; see: dewpoint versions")) {
-            _ = try await a.fileSystem.versionBytes("f", id: "commit-77")
+            _ = try await a.control.versions.versionBytes("f", id: "commit-77")
         }
         await #expect(throws: FileError(.invalid, "only files have versions; this is a directory")) {
-            _ = try await a.fileSystem.versionBytes("", id: "current")
+            _ = try await a.control.versions.versionBytes("", id: "current")
         }
         try await a.close()
         try await b.close()
@@ -83,7 +83,7 @@ import Testing
         let network = Network()
         let (a, b, _, _, id) = try await conflict(on: network.store())
         network.goAway()
-        let error = await #expect(throws: FileError.self) { _ = try await a.fileSystem.versionBytes("f", id: id) }
+        let error = await #expect(throws: FileError.self) { _ = try await a.control.versions.versionBytes("f", id: id) }
         #expect(error?.code == .unreachable)
         network.comeBack()
         try await a.close()
@@ -97,7 +97,7 @@ import Testing
         try await converge(a, b)
         for device in [a, b] {
             #expect(try kinds(device, id) == [.earlier])
-            #expect(try device.fileSystem.itemStatus("f").conflictCount == 0)
+            #expect(try device.control.states.itemStatus("f").conflictCount == 0)
             #expect(try await bytes(id, of: "f", on: device) == loser)
             #expect(try await bytes("current", of: "f", on: device) == current)
         }
@@ -129,8 +129,8 @@ import Testing
         try await a.write("the edit on A", to: "f")
         try await b.write("edit on B", to: "f")
         try await converge(b)
-        while try a.fileSystem.itemStatus("f").conflictCount == 0 { try await Task.sleep(for: .milliseconds(10)) }
-        let id = try #require(try a.fileSystem.versions("f").first(where: \.conflict)?.id)
+        while try a.control.states.itemStatus("f").conflictCount == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        let id = try #require(try a.control.versions.versions("f").first(where: \.conflict)?.id)
         let marked = Task { try await MarkVersionResolvedRequest(path: "f", id: id).perform(in: a.control) }
         try await Task.sleep(for: .milliseconds(300))
         isCut.store(false, ordering: .relaxed)
@@ -148,7 +148,7 @@ import Testing
         #expect(try kinds(a, id) == [])
         try await converge(a, b)
         #expect(try kinds(a, id) == [])
-        #expect(try b.fileSystem.itemStatus("f").conflictCount == 0)
+        #expect(try b.control.states.itemStatus("f").conflictCount == 0)
         #expect(try await bytes("current", of: "f", on: b) == current)
         await #expect(throws: FileError(.superseded, "there is no version \(id); see: dewpoint versions")) {
             try await RestoreVersionRequest(path: "f", id: id).perform(in: a.control)
@@ -169,10 +169,10 @@ import Testing
             try await device.write(text, to: "f")
             try await converge(device)
         }
-        let ids = try device.fileSystem.versions("f").map(\.id)
+        let ids = try device.control.versions.versions("f").map(\.id)
         #expect(ids.count == 3)
         try DiscardVersionRequest(path: "f", id: ids[1]).perform(in: device.control)
-        #expect(try device.fileSystem.versions("f").map(\.id) == [ids[0], ids[2]])
+        #expect(try device.control.versions.versions("f").map(\.id) == [ids[0], ids[2]])
         #expect(throws: FileError(.invalid, "the current version cannot be discarded")) {
             try DiscardVersionRequest(path: "f", id: "current").perform(in: device.control)
         }

@@ -22,17 +22,17 @@ import Testing
         try await a.write("two!", to: "f")
         try await converge(a, b)
         for device in [a, b] {
-            let versions = try device.fileSystem.versions("f")
+            let versions = try device.control.versions.versions("f")
             #expect(versions.map(\.kind) == [.current, .earlier])
             #expect(versions.map(\.size) == [4, 3])
             #expect(versions.map(\.computer) == ["desk", "desk"])
         }
-        let id = try #require(try b.fileSystem.versions("f").last?.id)
+        let id = try #require(try b.control.versions.versions("f").last?.id)
         try await RestoreVersionRequest(path: "f", id: id).perform(in: b.control)
         try await converge(b, a)
         #expect(try await a.tree() == ["f": "one"])
         #expect(try await b.tree() == ["f": "one"])
-        #expect(try a.fileSystem.versions("f").map(\.size) == [3, 4, 3])
+        #expect(try a.control.versions.versions("f").map(\.size) == [3, 4, 3])
         try await a.close()
         try await b.close()
     }
@@ -45,7 +45,7 @@ import Testing
             try await RestoreVersionRequest(path: "f", id: "commit-77").perform(in: a.control)
         }
         let refusal = FileError(.invalid, "only files have versions; this is a directory")
-        #expect(throws: refusal) { try a.fileSystem.versions("") }
+        #expect(throws: refusal) { try a.control.versions.versions("") }
         try await a.close()
         try await b.close()
     }
@@ -82,9 +82,9 @@ import Testing
         let day = 86_400.0
         let earlier = try await TestDevice.start(on: store, name: "earlier", time: TestTime(wrongSeconds: -3 * day))
         try await earlier.write("one", to: "g")
-        try await earlier.fileSystem.sync(wait: true)
+        try await earlier.control.sync.sync(wait: true)
         try earlier.remove("g")
-        try await earlier.fileSystem.sync(wait: true)
+        try await earlier.control.sync.sync(wait: true)
         let now = Date().timeIntervalSince1970
         let new = try await TestDevice.start(on: store, name: "new")
         try await converge(new)

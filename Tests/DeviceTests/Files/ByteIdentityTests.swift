@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -41,7 +42,7 @@ import Testing
 
     private func attributes(_ device: TestDevice, of path: String) throws -> [AttributeName: String] {
         var attributes: [AttributeName: String] = [:]
-        for name in try device.fileSystem.extendedAttributeNames(of: try device.inode(path)) {
+        for name in try device.attributes.names(of: try device.inode(path)) {
             attributes[AttributeName(name)] = try device.ordinaryAttribute(name, of: path)
         }
         return attributes
@@ -71,7 +72,7 @@ import Testing
         try await converge(a, b)
         let changed = [Self.names.one: "11", Self.names.other: "22", Self.names.mark: "3"]
         let fresh = try await TestDevice.start(on: store, name: "C")
-        try await fresh.fileSystem.sync(wait: true)
+        try await fresh.control.sync.sync(wait: true)
         for device in [a, b, fresh] {
             #expect(try attributes(device, of: "f") == changed)
             #expect(try await device.fileSystem.syncEngine.check() == [])
@@ -169,29 +170,30 @@ import Testing
         let path = "plain/\(name)/\(name)"
         try await device.write("odd", to: path)
         try await device.write("plain", to: "plain/x")
-        let status = try device.fileSystem.itemStatus(path)
+        let status = try device.control.states.itemStatus(path)
         #expect(status.path.utf8.elementsEqual(path.utf8) && status.logicalSize == 3)
         let granted = Granted()
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         // The session closes the other end.
         defer { Glibc.close(ends[1]) }
-        let session = try device.fileSystem.openSession(process: getpid(), descriptor: ends[0]) {
+        let session = try device.fileSystem.claims.open(process: getpid(), descriptor: ends[0]) {
             granted.receive($0)
         } whenGone: {
         }
-        try device.fileSystem.claim(ClaimRequest(claim: 1, items: [.init(path, writing: "plain")]), from: session)
+        try device.fileSystem.claims.request(
+            ClaimRequest(claim: 1, items: [.init(path, writing: "plain")]), from: session)
         #expect(try await holds { granted.paths(1) != nil })
         #expect(granted.paths(1).map { $0.map { Array($0.utf8) } } == [Array(path.utf8)])
         // Through a link whose target has the same slashes.
         _ = try device.fileSystem.makeSymbolicLink(
             try ItemName("way"), in: try device.inode("plain"), target: "\(name)/\(name)", by: TestDevice.caller)
         let item = ClaimRequest.Item("plain/way", reading: ["resolvesSymbolicLink"])
-        try device.fileSystem.release(1, of: session)
-        try device.fileSystem.claim(ClaimRequest(claim: 2, items: [item]), from: session)
+        try device.fileSystem.claims.release(1, of: session)
+        try device.fileSystem.claims.request(ClaimRequest(claim: 2, items: [item]), from: session)
         #expect(try await holds { granted.paths(2) != nil })
         #expect(granted.paths(2).map { $0.map { Array($0.utf8) } } == [Array(path.utf8)])
-        device.fileSystem.endSession(session)
+        device.fileSystem.claims.close(session)
         try await device.close()
     }
 }

@@ -50,10 +50,10 @@ import Testing
         let device = try await TestDevice.start(on: store, name: "A")
         let fileSystem = device.fileSystem
         // Told as they come, and listed when they are there.
-        var early = try fileSystem.followItems("")
+        var early = try ItemFeed(fileSystem, below: "")
         try await append(records, as: 1)
-        try await fileSystem.sync(wait: true)
-        var late = try fileSystem.followItems("")
+        try await ContainerSync(fileSystem).sync(wait: true)
+        var late = try ItemFeed(fileSystem, below: "")
         for paths in [try await told(&early), try await told(&late)] {
             #expect(paths.count == Self.depth)
             #expect(paths.allSatisfy { $0.utf8.count <= Self.pathLimit })
@@ -64,7 +64,7 @@ import Testing
         late.end()
 
         try await append([], records.map { Commit.Tombstone(id: $0.id, base: 1) }, as: 2)
-        try await fileSystem.sync(wait: true)
+        try await ContainerSync(fileSystem).sync(wait: true)
         #expect(try device.names().isEmpty)
         let trash = Array(try TrashRequest().listing(in: device.control))
         #expect(trash.count == Self.depth && trash.allSatisfy { $0.path.utf8.count <= Self.pathLimit })
@@ -91,7 +91,7 @@ import Testing
         let device = try await TestDevice.start(on: store, name: "A")
         let long = [String](repeating: String(repeating: "n", count: 255), count: 17).joined(separator: "/")
         #expect(throws: FileError(.nameTooLong, "paths of more than 4096 bytes cannot be followed")) {
-            _ = try device.fileSystem.followItems(long)
+            _ = try ItemFeed(device.fileSystem, below: long)
         }
         try await device.close()
     }
@@ -100,14 +100,14 @@ import Testing
         let records = try chain().prefix(10)
         let a = try await TestDevice.start(on: store, name: "A")
         try await append(Array(records), as: 1)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         // A new file in the fifth keeps that one and those above it; its parents come first in the list of deletions.
         let path = records.prefix(5).map(\.name.string).joined(separator: "/")
         try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await a.write("mine", to: "\(path)/mine")
         try await append([], records.map { Commit.Tombstone(id: $0.id, base: 1) }, as: 2)
         try PauseRequest(path: "", paused: false).perform(in: a.control)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await a.read("\(path)/mine") == "mine")
         #expect(try a.fileSystem.replica.facts(at: "\(path)/\(records[5].name.string)") == nil)
         try await a.close()

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Glibc
 import Model
@@ -65,14 +66,14 @@ import Testing
         let store = MemoryStore()
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("bytes", to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let b = try await TestDevice.start(on: store, name: "B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await b.read("f") == "bytes")
         let inode = try lookUp("f", on: b)
         try a.remove("f")
-        try await a.fileSystem.sync(wait: true)
-        try await b.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try b.names() == [])
         #expect(try await read(inode, on: b) == "bytes")
         b.fileSystem.forget(inode)

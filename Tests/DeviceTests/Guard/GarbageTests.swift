@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Glibc
 import Model
@@ -36,11 +37,11 @@ import Testing
     private func withOldGarbage() async throws -> TestDevice {
         let a = try await start("A")
         try await a.write("stays", to: "stays")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.write("goes", to: "goes")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try a.remove("goes")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         calendar.pass(days: 31)
         return a
@@ -67,7 +68,7 @@ import Testing
         #expect(try await keys("packs/").count == 2)
         #expect(try await collect(a).sweptCount == 0)
         let b = try await start("B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await b.read("stays") == "stays")
         try await a.close()
         try await b.close()
@@ -76,10 +77,10 @@ import Testing
     @Test func `objects of files deleted less than 30 days ago are kept`() async throws {
         let a = try await withOldGarbage()
         try await a.write("soon gone", to: "recent")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try a.remove("recent")
         try a.remove("stays")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         calendar.pass(days: 29)
         #expect(try await collect(a, grace: .zero).condemnedCount == 1)
         #expect(try await keys("packs/").count == 2)
@@ -93,7 +94,7 @@ import Testing
         let a = try await withOldGarbage()
         let link = Link()
         let b = try await start("B", on: link.over(store))
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         link.isBroken.withLock { $0 = true }
         try await b.write("from b", to: "b")
         while try await keys("packs/").count < 3 { try await Task.sleep(for: .milliseconds(10)) }
@@ -146,11 +147,11 @@ import Testing
         try a.remove("old")
         try a.remove("edited")
         try await a.write("else", to: "else")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         calendar.pass(days: 40)
         try await a.write("else again", to: "else")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         #expect(try await collect(a, grace: .zero).sweptCount > 0)
         if isTrimmed {
@@ -177,7 +178,7 @@ import Testing
         let a = try await withOldGarbage()
         let link = FaultyStore(store)
         let b = try await start("B", on: link)
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         await b.stop()
         // More than fits into one pack, so that the first is stored long before the second.
         let block = String(repeating: "0123456789abcdef", count: (1 << 16) - 1)
@@ -220,7 +221,7 @@ import Testing
         if isLocal { #expect(try await b.read("copy") == "shared") }
         if isLocal { try await b.setAttribute("download", "wait", of: "copy") }
         try a.remove("original")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         calendar.pass(days: 40)
         #expect(try await collect(a, grace: .zero).sweptCount == 1)
@@ -232,11 +233,11 @@ import Testing
         } else {
             try await b.write("else", to: "something else")
             // Everything else is uploaded, and the copy reports why it is not.
-            let error = await #expect(throws: FileError.self) { try await b.fileSystem.sync(wait: true) }
+            let error = await #expect(throws: FileError.self) { try await b.control.sync.sync(wait: true) }
             let reason = "the container no longer has its bytes: it is a copy of a file that was deleted long ago"
             #expect(error?.code == .overQuota && error?.detail == reason)
-            #expect(try b.fileSystem.itemStatus("copy").uploadingError?.text == reason)
-            try await a.fileSystem.sync(wait: true)
+            #expect(try b.control.states.itemStatus("copy").uploadingError?.text == reason)
+            try await a.control.sync.sync(wait: true)
             #expect(try a.names() == ["something else"])
             #expect(try b.names() == ["copy", "something else"])
         }
@@ -250,7 +251,7 @@ import Testing
         let handle = try await a.open("long", O_RDWR | O_CREAT)
         for index in 0..<66 { try await a.write("\(index)", to: handle, at: Int64(index) << 20) }
         try await a.close(handle)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let old = try await keys("manifests/")
         try await change(a, to: "x")
         try await a.fileSystem.syncEngine.snapshots.make()
@@ -263,7 +264,7 @@ import Testing
         #expect(try await !keys("manifests/").contains(old[0]))
         try await expectWhole()
         let b = try await start("B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await b.read("long").hasPrefix("0\0"))
         try await a.close()
         try await b.close()
@@ -273,7 +274,7 @@ import Testing
         let handle = try await device.open("long", O_RDWR)
         try await device.write(text, to: handle, at: 0)
         try await device.close(handle)
-        try await device.fileSystem.sync(wait: true)
+        try await device.control.sync.sync(wait: true)
     }
 
     @Test func `two concurrent collections and a writer delete no object that is in use`() async throws {
@@ -321,12 +322,12 @@ import Testing
         let first = a.fileSystem.replica.applied
         #expect(try await collect(a).trimmedCommitCount == 0)
         try await a.write("more", to: "stays")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         // As if a run had been interrupted after the first commit.
         try await log.trim(1)
         let b = try await start("B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await collect(b, isDryRun: true).trimmedCommitCount == Int(first) - 1)
         #expect(try await collect(b).trimmedCommitCount == Int(first) - 1)
         for number in 1...first { #expect(try await log.isTrimmed(number)) }
@@ -335,12 +336,12 @@ import Testing
         calendar.pass(days: 31)
         try await a.fileSystem.syncEngine.snapshots.make()
         try await a.write("again", to: "stays")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         let last = try await collect(a)
         #expect(last.deletedSnapshotCount > 0 && last.trimmedCommitCount > 0)
         let c = try await start("C")
-        try await c.fileSystem.sync(wait: true)
+        try await c.control.sync.sync(wait: true)
         #expect(try await c.read("stays") == "again")
         try await expectWhole()
         for device in [a, b, c] { try await device.close() }
@@ -350,7 +351,7 @@ import Testing
         let a = try await withOldGarbage()
         let first = a.fileSystem.replica.applied
         try await a.write("more", to: "stays")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let second = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         try await store.put(SnapshotStore.key(second), .bytes([1, 2, 3]))
         let report = try await collect(a)
@@ -378,7 +379,7 @@ import Testing
     /// Checks that a new device can read every file of the container.
     private func expectWhole() async throws {
         let device = try await start("whole")
-        try await device.fileSystem.sync(wait: true)
+        try await device.control.sync.sync(wait: true)
         for name in try device.names() {
             let size = try device.fileSystem.attributes(of: try device.inode(name)).size
             #expect(try await device.read(name).utf8.count == min(Int(size), 1 << 20), "\(name)")

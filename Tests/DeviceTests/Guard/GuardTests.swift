@@ -15,7 +15,7 @@ import Testing
         let device = try await TestDevice.start(on: store, name: "A", time: time)
         for name in ["one", "two"] {
             try await device.write(name, to: name)
-            try await device.fileSystem.sync(wait: true)
+            try await device.control.sync.sync(wait: true)
         }
         return device
     }
@@ -28,7 +28,7 @@ import Testing
         let keys = try await store.keys()
         time.jump(by: .seconds(301))
         try await device.write("three", to: "three")
-        let stop = try await #require(throws: FileError.self) { try await device.fileSystem.sync(wait: true) }
+        let stop = try await #require(throws: FileError.self) { try await device.control.sync.sync(wait: true) }
         #expect(stop.code == .inputOutput && stop.detail.contains(sentence))
         #expect(try device.containerStatus().problem == stop.detail)
         #expect(try await store.keys() == keys)
@@ -63,7 +63,7 @@ import Testing
         let putBack = try await store.takeAway(last)
         let b = try await TestDevice.start(on: store, name: "B", time: time)
         try await b.write("other", to: "other")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try await b.close()
         let keys = try await store.keys()
         #expect(keys.contains(last))
@@ -123,7 +123,7 @@ import Testing
             for name in ["one", "two"] { #expect(rename("\(files)/\(name)", "\(elsewhere)/\(name)") == 0) }
         }
         time.jump(by: .seconds(301))
-        let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
+        let stop = try await #require(throws: FileError.self) { try await a.control.sync.sync(wait: true) }
         #expect(stop.code == .inputOutput && stop.detail.contains(files))
         #expect(try await store.keys() == keys)
         #expect(try a.names() == ["one", "two"])
@@ -132,7 +132,7 @@ import Testing
         } else {
             for name in ["one", "two"] { #expect(rename("\(elsewhere)/\(name)", "\(files)/\(name)") == 0) }
         }
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await a.read("one") == "one")
         try await a.close()
     }
@@ -144,7 +144,7 @@ import Testing
         let (gets, lengths) = (store.callCount(.get, prefix: "container.json"), store.callCount(.byteCount))
         for index in 0..<20 {
             try await a.write("\(index)", to: "\(index)")
-            try await a.fileSystem.sync(wait: true)
+            try await a.control.sync.sync(wait: true)
         }
         // If this takes minutes, checks are due: of the container, and of the end of its log.
         let elapsed = ContinuousClock.now - start
@@ -186,11 +186,11 @@ import Testing
         let (a, b, store) = try await full()
         try removeAll(a)
         try await a.write("new", to: "new")
-        let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
+        let stop = try await #require(throws: FileError.self) { try await a.control.sync.sync(wait: true) }
         #expect(stop.code == .busy && stop.detail.contains("dewpoint confirm"))
         #expect(try a.containerStatus().heldDeletionCount == Self.fileCount)
         #expect(try a.containerStatus().problem == stop.detail)
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try b.names() == ["d", "new"] && b.names("d").count == Self.fileCount)
         try await a.close()
         // A restart, and one more deletion much later, change nothing.
@@ -201,7 +201,7 @@ import Testing
             "1011 deletions are held because they affect more than half of the container; to "
                 + "delete the items on all devices, run: dewpoint confirm ; to restore them, run: "
                 + "dewpoint confirm --discard ")
-        await #expect(throws: refusal) { try await a2.fileSystem.sync(wait: true) }
+        await #expect(throws: refusal) { try await a2.control.sync.sync(wait: true) }
         try DeletionsRequest(discard: false).perform(in: a2.control)
         try await converge(a2, b)
         #expect(try b.names() == ["d"] && b.names("d").isEmpty)
@@ -221,7 +221,7 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A", environment: environment)
         try a.makeDirectory("d")
         for index in 0..<fileCount { try await a.write("", to: "d/\(index)") }
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         for index in 0..<fileCount {
             try a.remove("d/\(index)")
             clock.advance(by: .milliseconds(50))
@@ -229,7 +229,7 @@ import Testing
             if index % 200 == 0, index < fileCount / 2 { try await Task.sleep(for: .milliseconds(100)) }
         }
         clock.advance(by: .seconds(10))
-        let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
+        let stop = try await #require(throws: FileError.self) { try await a.control.sync.sync(wait: true) }
         #expect(stop.code == .busy && stop.detail.contains("dewpoint confirm"))
         #expect(try a.containerStatus().heldDeletionCount == fileCount)
         try await a.close()
@@ -245,7 +245,7 @@ import Testing
             "1010 deletions are held because they affect more than half of the container; to "
                 + "delete the items on all devices, run: dewpoint confirm ; to restore them, run: "
                 + "dewpoint confirm --discard ")
-        await #expect(throws: refusal) { try await a.fileSystem.sync(wait: true) }
+        await #expect(throws: refusal) { try await a.control.sync.sync(wait: true) }
         try DeletionsRequest(discard: true).perform(in: a.control)
         #expect(try a.names("d").count == Self.fileCount)
         #expect(try await a.read("d/0") == "text")

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -17,7 +18,7 @@ import Testing
         let oldIndex = try Data(contentsOf: URL(fileURLWithPath: index))
         let device = try await TestDevice.start(on: store, name: "A", state: state)
         try await send(device)
-        try await device.fileSystem.sync(wait: true)
+        try await device.control.sync.sync(wait: true)
         try await device.close()
         try lose()
         for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + name) }
@@ -37,7 +38,7 @@ import Testing
     private func begin(_ store: any ObjectStore) async throws -> String {
         let device = try await TestDevice.start(on: store, name: "A")
         try await device.write("one", to: "f")
-        try await device.fileSystem.sync(wait: true)
+        try await device.control.sync.sync(wait: true)
         try await device.close()
         return device.state
     }
@@ -54,7 +55,7 @@ import Testing
             try overwrite(file, "one", times: [before.st_atim, before.st_mtim])
         }
         let b = try await TestDevice.start(on: store, name: "B")
-        for device in [a, b] { try await device.fileSystem.sync(wait: true) }
+        for device in [a, b] { try await device.control.sync.sync(wait: true) }
         for device in [a, b] { #expect(try await device.tree() == ["f": "two"]) }
         #expect(try await a.fileSystem.syncEngine.check() == [])
         for device in [a, b] { try await device.close() }
@@ -80,10 +81,10 @@ import Testing
             try overwrite(file, "mid", times: [before.st_atim, before.st_mtim])
         }
         let b = try await TestDevice.start(on: store, name: "B")
-        for _ in 0..<2 { for device in [a, b] { try await device.fileSystem.sync(wait: true) } }
+        for _ in 0..<2 { for device in [a, b] { try await device.control.sync.sync(wait: true) } }
         for device in [a, b] {
             #expect(try await device.tree() == ["f": "mid"])
-            let conflicts = try device.fileSystem.versions("f").filter { $0.kind == .conflict }
+            let conflicts = try device.control.versions.versions("f").filter { $0.kind == .conflict }
             #expect(conflicts.map(\.size) == [3])
         }
         #expect(try await a.fileSystem.syncEngine.check() == [])
@@ -98,7 +99,7 @@ import Testing
         } lose: {
             try FileManager.default.moveItem(atPath: "\(state)/files/g", toPath: "\(state)/files/f")
         }
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await a.tree() == ["g": "one"])
         #expect(try await a.fileSystem.syncEngine.check() == [])
         try await a.close()
@@ -114,7 +115,7 @@ import Testing
         } lose: {
             try FileManager.default.moveItem(atPath: saved, toPath: "\(state)/files/f")
         }
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await a.tree() == [:])
         #expect(try await a.fileSystem.syncEngine.check() == [])
         try await a.close()

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -82,8 +83,8 @@ import Testing
         #expect(try a.containerStatus().putBack != nil)
         for device in [a, b] {
             #expect(try await device.tree() == ["f": "newer than that", "h": "newer too"])
-            #expect(try device.fileSystem.itemStatus("f").conflictCount == 1)
-            #expect(try device.fileSystem.itemStatus("h").conflictCount == 0)
+            #expect(try device.control.states.itemStatus("f").conflictCount == 1)
+            #expect(try device.control.states.itemStatus("h").conflictCount == 0)
         }
         let version = try #require(try b.fileSystem.replica.entry(ItemName("f"), in: .root).conflicts.first)
         #expect(version.size == Int64("waits in the snapshot".utf8.count))

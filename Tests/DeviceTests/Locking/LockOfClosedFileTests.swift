@@ -31,17 +31,19 @@ import Testing
 
     @Test func `a record lock of a closed file description never blocks the next lock`() async throws {
         try await race { fileSystem, handle in
-            _ = try fileSystem.recordLock(handle, lock: Self.whole, owner: 11, wait: false, by: TestDevice.caller)
+            _ = try fileSystem.lockRequests.recordLock(
+                handle, lock: Self.whole, owner: 11, wait: false, by: TestDevice.caller)
         } relock: { fileSystem, handle in
-            try fileSystem.recordLock(handle, lock: Self.whole, owner: 12, wait: false, by: TestDevice.caller)
+            try fileSystem.lockRequests.recordLock(
+                handle, lock: Self.whole, owner: 12, wait: false, by: TestDevice.caller)
         }
     }
 
     @Test func `a flock lock of a closed file description never blocks the next lock`() async throws {
         try await race { fileSystem, handle in
-            _ = try fileSystem.flock(handle, operation: .exclusive, wait: false, by: TestDevice.caller)
+            _ = try fileSystem.lockRequests.flock(handle, operation: .exclusive, wait: false, by: TestDevice.caller)
         } relock: { fileSystem, handle in
-            try fileSystem.flock(handle, operation: .exclusive, wait: false, by: TestDevice.caller)
+            try fileSystem.lockRequests.flock(handle, operation: .exclusive, wait: false, by: TestDevice.caller)
         }
     }
 }

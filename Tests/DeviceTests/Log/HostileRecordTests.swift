@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Model
 import Remote
@@ -32,7 +33,7 @@ import Testing
 
     private func device() async throws -> TestDevice {
         let device = try await TestDevice.start(on: store, name: "A")
-        try await device.fileSystem.sync(wait: true)
+        try await device.control.sync.sync(wait: true)
         return device
     }
 
@@ -55,7 +56,7 @@ import Testing
         #expect(try a.names() == ["good"])
         #expect(a.fileSystem.replica.applied == 1)
         try await a.write("mine", to: "mine")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await a.fileSystem.syncEngine.snapshots.make() != nil)
         _ = try await a.fileSystem.syncEngine.collectGarbage(grace: .zero, isDryRun: false)
         #expect(try await a.fileSystem.syncEngine.check() == [])

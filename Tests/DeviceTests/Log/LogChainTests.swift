@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Model
 import Remote
@@ -19,7 +20,7 @@ import Testing
         let device = try await TestDevice.start(on: store, name: name, time: time)
         for name in commits {
             try await device.write(name, to: name)
-            try await device.fileSystem.sync(wait: true)
+            try await device.control.sync.sync(wait: true)
         }
         return device
     }
@@ -42,7 +43,7 @@ import Testing
     private func expectStop(_ sentence: String, _ device: TestDevice) async throws {
         let keys = try await store.keys("log/")
         try await device.write("mine", to: "mine")
-        let stop = try await #require(throws: FileError.self) { try await device.fileSystem.sync(wait: true) }
+        let stop = try await #require(throws: FileError.self) { try await device.control.sync.sync(wait: true) }
         #expect(stop.code == .inputOutput && stop.detail.contains(sentence), "\(stop)")
         #expect(try await holds { try device.containerStatus().problem?.contains(sentence) == true })
         try await Task.sleep(for: .milliseconds(500))
@@ -71,7 +72,7 @@ import Testing
         try await expectStop("commit 2 is missing from the log", b)
         #expect(try await b.fileSystem.syncEngine.check() == ["log: commit 2 is missing, although commit 3 exists"])
         try await putBack()
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try b.names() == ["mine", "one", "three", "two"])
         #expect(try b.containerStatus().problem == nil)
         try await b.close()
@@ -128,7 +129,7 @@ import Testing
         _ = try await strange(4, on: nil)
         let next = try await strange(5, on: nil)
         _ = try await strange(6, on: next)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(a.fileSystem.replica.applied == 6)
         #expect(try await a.fileSystem.syncEngine.check() == [])
         try await a.close()
@@ -146,7 +147,7 @@ import Testing
         try await expectStop("commit 4 of the log is not based on the commit 3", b)
         try await store.delete(ChangeLog.key(4))
         _ = try await strange(4, on: last)
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(b.fileSystem.replica.applied > 4)
         try await b.close()
     }
@@ -154,15 +155,15 @@ import Testing
     @Test func `a device that catches up from a snapshot knows the commit of that snapshot`() async throws {
         let a = try await device()
         let b = try await device("B", commits: [])
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try await b.close()
         try await a.write("four", to: "four")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await a.fileSystem.syncEngine.snapshots.make() == 4)
         let last = try await nonce(4)
         for number: CommitNumber in 1...4 { try await log.trim(number) }
         let b2 = try await TestDevice.start(on: store, name: "B", state: b.state, time: time)
-        try await b2.fileSystem.sync(wait: true)
+        try await b2.control.sync.sync(wait: true)
         #expect(try b2.fileSystem.replica.appliedCommit()?.nonce == last)
         try await a.close()
         try await b2.close()

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Model
 import Remote
@@ -41,7 +42,7 @@ import Testing
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("first", to: "first")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         network.goAway()
         // Deeper than a path can lead, with the longest names.
         let deep = (0..<20).map { Self.long("deep \($0)") }
@@ -60,7 +61,7 @@ import Testing
         }
         try await a.write("last", to: "last")
         network.comeBack()
-        let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
+        let stop = try await #require(throws: FileError.self) { try await a.control.sync.sync(wait: true) }
         #expect(stop.code == .overQuota && stop.detail.contains("attributes"), "\(stop)")
         // The directory and the file in it.
         #expect(try a.containerStatus().pendingUploadCount == 2)
@@ -76,7 +77,7 @@ import Testing
         #expect(sent == Set(["first", "last", Self.long("deepest")] + names + deep))
         // Once it is short enough, it is uploaded.
         for index in 0..<500 { try a.fileSystem.replica.removeXattr("user.\(index)", of: try a.inode("long")) }
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try a.containerStatus().pendingUploadCount == 0)
         #expect(try a.containerStatus().problem == nil)
         try await a.close()

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Model
 import Programs
@@ -46,12 +47,12 @@ import Testing
         try await a.write(large, to: "large")
         _ = try a.fileSystem.makeSymbolicLink(try ItemName("link"), in: .root, target: "d/one", by: TestDevice.caller)
         try a.fileSystem.replica.setXattr("user.colour", Array("blue".utf8), of: try a.inode("d/one"), mode: .any)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         for commit in 1...number { try await ChangeLog(store: store).trim(commit) }
         try await a.write("two", to: "d/two")
         try a.remove("empty")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         if isDamaged {
             let last = try #require(try await a.fileSystem.syncEngine.snapshots.make())
             let object = try await store.get(SnapshotStore.key(last), range: nil).collect(upTo: 1 << 20)
@@ -80,11 +81,11 @@ import Testing
         let store = S3Store(try S3Location(url, environment: server.variables), variables: server.variables)
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("one", to: "one")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         for commit in 1...number { try await ChangeLog(store: store).trim(commit) }
         try await a.write("two", to: "two")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let result = try await run("restore.py", url, output, variables: server.variables)
         #expect(result.status == 0, "\(result.output)")
         #expect(try restored("one") == "one")
@@ -97,7 +98,7 @@ import Testing
         let store = try DirectoryStore(root: container, createIfMissing: true)
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("one", to: "one")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await ChangeLog(store: store).trim(1)
         let result = try await run("restore.py", container, output)
         #expect(result.status == 1)
@@ -113,7 +114,7 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A")
         for name in ["one", "two", "three"] {
             try await a.write(name, to: name)
-            try await a.fileSystem.sync(wait: true)
+            try await a.control.sync.sync(wait: true)
         }
         try await a.close()
         #expect(try await run("restore.py", container, "--verify-only").status == 0)
@@ -145,7 +146,7 @@ import Testing
         #expect(try a.fileSystem.attributes(of: a.inode(path)).size == 1000)
         try await a.write("more", to: "more")
         try a.rename("directory 000000", to: "renamed")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(a.fileSystem.replica.applied > 1)
         #expect(try await a.fileSystem.syncEngine.check() == [])
         #expect(try await a.fileSystem.syncEngine.collectGarbage(grace: .zero, isDryRun: false).condemnedCount == 0)

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Glibc
 import Model
@@ -20,16 +21,16 @@ import Testing
         try a.makeDirectory("d")
         try a.makeDirectory("d/deep")
         try await a.write("one", to: "d/deep/one")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.write("", to: "empty")
         try await a.write("old", to: "caf\u{e9}")
         try await a.write("gone", to: "gone")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.write("new", to: "caf\u{e9}")
         try a.remove("gone")
         _ = try a.fileSystem.makeSymbolicLink(
             try ItemName("link"), in: .root, target: "d/deep/one", by: TestDevice.caller)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         return a
     }
 
@@ -87,15 +88,15 @@ import Testing
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         #expect(number == a.fileSystem.replica.applied)
         try await a.write("tail", to: "d/tail")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let before = store.callCount(.get, prefix: "log/")
         let b = try await TestDevice.start(on: store, name: "B")
         #expect(await b.fileSystem.syncEngine.waitForTree(atMost: .seconds(20)))
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(b.fileSystem.replica.applied == a.fileSystem.replica.applied)
         #expect(store.callCount(.get, prefix: ChangeLog.key(1)) <= before)
         let c = try await startWithoutSnapshots()
-        try await c.fileSystem.sync(wait: true)
+        try await c.control.sync.sync(wait: true)
         let expected = try await tree(a)
         #expect(try await tree(b) == expected)
         #expect(try await tree(c) == expected)
@@ -140,18 +141,18 @@ import Testing
         let a = try await filled()
         let first = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         try await a.write("later", to: "later")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let second = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         #expect(second > first)
         try await halve(second)
         let expected = try await tree(a)
         let b = try await TestDevice.start(on: store, name: "B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await tree(b) == expected)
         #expect(store.callCount(.get, prefix: SnapshotStore.key(first)) == 1)
         try await halve(first)
         let c = try await TestDevice.start(on: store, name: "C")
-        try await c.fileSystem.sync(wait: true)
+        try await c.control.sync.sync(wait: true)
         #expect(try await tree(c) == expected)
         for device in [a, b, c] { try await device.close() }
     }
@@ -180,7 +181,7 @@ import Testing
         #expect(try await a.fileSystem.syncEngine.snapshots.isDue(commitLimit: count))
         #expect(try await !a.fileSystem.syncEngine.snapshots.isDue(commitLimit: count + 1))
         let b = try await TestDevice.start(on: store, name: "B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         async let one = a.fileSystem.syncEngine.snapshots.make()
         async let other = b.fileSystem.syncEngine.snapshots.make()
         #expect(try await one == other)
@@ -212,9 +213,9 @@ import Testing
         try await a.write("edited by a", to: "empty")
         try a.remove("d/deep/one")
         try await a.write("new from a", to: "d/new")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try a.rename("d/deep", to: "shallow")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         try await trim(through: number)
         try await b.write("edited by b, offline", to: "caf\u{e9}")
@@ -231,7 +232,7 @@ import Testing
         #expect(try await a.read("shallow/mine") == "made by b, offline")
         #expect(try await a.read("shallow/one") == "edited by b, offline")
         #expect(try await a.read("caf\u{e9}") == "edited by b, offline")
-        #expect(try b2.fileSystem.versions("caf\u{e9}").filter(\.conflict).map(\.computer) == ["A"])
+        #expect(try b2.control.versions.versions("caf\u{e9}").filter(\.conflict).map(\.computer) == ["A"])
         #expect(try await a.read("d/new") == "new from a")
         #expect(try await b2.fileSystem.syncEngine.check() == [])
         #expect(try await exported(b2) == exported(a))
@@ -249,7 +250,7 @@ import Testing
         let known = a.fileSystem.replica.applied
         for text in ["1", "2", "3"] {
             try await a.write(text, to: "caf\u{e9}")
-            try await a.fileSystem.sync(wait: true)
+            try await a.control.sync.sync(wait: true)
         }
         try await a.fileSystem.syncEngine.snapshots.make()
         try await store.delete(ChangeLog.key(known + 1))
@@ -292,7 +293,7 @@ import Testing
         await b.stop()
         for index in 0..<20 { try await a.write("\(index)", to: "f\(index)") }
         try a.remove("d/deep/one")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         try await trim(through: number)
         // Only the first step is applied.
@@ -340,11 +341,11 @@ import Testing
         // 66 chunks, more than fit into a record.
         for index in 0..<66 { try await a.write("\(index)", to: handle, at: Int64(index) << 20) }
         try await a.close(handle)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await store.list(prefix: "manifests/", after: nil, limit: 9).count == 1)
         try await a.fileSystem.syncEngine.snapshots.make()
         let b = try await TestDevice.start(on: store, name: "B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try await b.setAttribute("download", "1", of: "big")
         while try b.attribute("downloadingStatus", of: "big") != "Current" {
             try await Task.sleep(for: .milliseconds(20))

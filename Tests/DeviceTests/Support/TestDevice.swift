@@ -16,6 +16,7 @@ final class TestDevice: Sendable {
     /// Performs requests of the control API.
     let control: ControlledDaemon
     let state: String
+    var attributes: ExtendedAttributes { ExtendedAttributes(fileSystem) }
     private let task: Mutex<Task<Void, Never>?>
     static let caller = Caller(thread: getpid(), user: 0, group: 0)
 
@@ -227,16 +228,16 @@ final class TestDevice: Sendable {
 
     func setOrdinaryAttribute(_ name: String, _ text: String, of path: String) async throws {
         try await value(
-            fileSystem.setExtendedAttribute(
+            attributes.set(
                 name, value: Array(text.utf8), mode: .any, of: try inode(path), by: Self.caller))
     }
 
     func removeOrdinaryAttribute(_ name: String, of path: String) async throws {
-        try await value(fileSystem.removeExtendedAttribute(name, of: try inode(path), by: Self.caller))
+        try await value(attributes.remove(name, of: try inode(path), by: Self.caller))
     }
 
     func ordinaryAttribute(_ name: String, of path: String) throws -> String {
-        String(decoding: try fileSystem.extendedAttribute(name, of: try inode(path), by: Self.caller), as: UTF8.self)
+        String(decoding: try attributes.value(name, of: try inode(path), by: Self.caller), as: UTF8.self)
     }
 
     /// All items below a directory: a directory as `/`, a link as its target, a file as its text, which is downloaded.
@@ -267,18 +268,18 @@ final class TestDevice: Sendable {
     }
 
     func attribute(_ name: String, of inode: InodeNumber) throws(FileError) -> [UInt8] {
-        try fileSystem.extendedAttribute("user.dewpoint.\(name)", of: inode, by: Self.caller)
+        try attributes.value("user.dewpoint.\(name)", of: inode, by: Self.caller)
     }
 
     func setAttribute(_ name: String, _ text: String, of path: String) async throws {
         try await value(
-            fileSystem.setExtendedAttribute(
+            attributes.set(
                 "user.dewpoint.\(name)", value: Array(text.utf8), mode: .any, of: try inode(path), by: Self.caller))
     }
 
     func removeAttribute(_ name: String, of path: String) async throws {
         try await value(
-            fileSystem.removeExtendedAttribute("user.dewpoint.\(name)", of: try inode(path), by: Self.caller))
+            attributes.remove("user.dewpoint.\(name)", of: try inode(path), by: Self.caller))
     }
 
     func value<Value: Sendable>(_ answer: Answer<Value>) async throws -> Value {
@@ -316,5 +317,5 @@ final class TestTime: Sendable {
 
 /// Brings all devices up to date with each other.
 func converge(_ devices: TestDevice...) async throws {
-    for _ in 0..<2 { for device in devices { try await device.fileSystem.sync(wait: true) } }
+    for _ in 0..<2 { for device in devices { try await device.control.sync.sync(wait: true) } }
 }

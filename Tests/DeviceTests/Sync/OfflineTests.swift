@@ -45,7 +45,7 @@ import Testing
         #expect(try await a2.read("d/new 3") == "new 3")
         #expect(try a2.containerStatus().problem?.contains("injected") == true)
         let refusal = FileError(.unreachable, "container.json: injected")
-        await #expect(throws: refusal) { try await a2.fileSystem.sync(wait: true) }
+        await #expect(throws: refusal) { try await a2.control.sync.sync(wait: true) }
 
         let applied = try a2.containerStatus().applied
         let start = ContinuousClock.now
@@ -60,7 +60,7 @@ import Testing
             sent += commit.records.filter { $0.kind == .file }.map(\.name.string)
         }
         #expect(sent == names + ["moved"])
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try b.names("d") == names)
         try await a2.close()
         try await b.close()
@@ -184,9 +184,9 @@ import Testing
         #expect(try a.attribute("syncPaused", of: "") == "1" && a.containerStatus().isPaused)
         try await a.write("mine", to: "mine")
         try await b.write("theirs", to: "theirs")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         let refusal = FileError(.busy, "sync is paused; to resume, run: dewpoint resume ")
-        await #expect(throws: refusal) { try await a.fileSystem.sync(wait: true) }
+        await #expect(throws: refusal) { try await a.control.sync.sync(wait: true) }
         try await Task.sleep(for: .milliseconds(300))
         #expect(try a.names() == ["mine"] && b.names() == ["theirs"])
         try await a.close()
@@ -205,12 +205,12 @@ import Testing
         for directory in [".Trash-1000", ".Trash-1000/files"] { try a.makeDirectory(directory) }
         try await a.write("draft", to: ".Trash-1000/files/draft")
         try await a.write("text", to: "text")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let status = try a.containerStatus()
         #expect(status.trashed == UnsyncedItems(itemCount: 1, byteCount: 5))
         #expect(status.pendingUploadCount == 0 && status.pendingUploadByteCount == 0)
         try a.rename(".Trash-1000/files/draft", to: "draft")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try a.containerStatus().trashed == UnsyncedItems())
         let b = try await TestDevice.start(on: store, name: "B")
         try await converge(a, b)
@@ -231,12 +231,12 @@ import Testing
         try await b.write("edited on B", to: "d/f")
         try await b.write("beside", to: "beside")
         try await a.write("edited on A", to: "d/g")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let refusal = FileError(.busy, "some changed items are paused; to resume sync, run: dewpoint resume PATH")
-        await #expect(throws: refusal) { try await b.fileSystem.sync(wait: true) }
+        await #expect(throws: refusal) { try await b.control.sync.sync(wait: true) }
         #expect(try await holds { try b.attribute("downloadingStatus", of: "d/g") == "Downloaded" })
         #expect(try await b.read("d/g") == "old")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try a.names().contains("beside"))
         #expect(try await a.read("d/f") == "old")
         try PauseRequest(path: "d", paused: false).perform(in: b.control)
@@ -309,7 +309,7 @@ import Testing
         try await a.write("secret", to: "f")
         try await a.setAttribute("isExcludedFromSync", "1", of: "f")
         try PauseRequest(path: "", paused: false).perform(in: a.control)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await store.keys() == ["container.json"])
         try await a.close()
     }

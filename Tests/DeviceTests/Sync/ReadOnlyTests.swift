@@ -42,24 +42,26 @@ import Testing
     @Test func `a reader follows, downloads, evicts and pins, and never asks the store to write`() async throws {
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("one", to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let reader = try reader()
-        try await reader.fileSystem.sync(wait: true)
+        try await reader.control.sync.sync(wait: true)
         #expect(try await reader.read("f") == "one")
         try await a.write("two", to: "f")
         try await a.write("new", to: "g")
-        try await a.fileSystem.sync(wait: true)
-        try await reader.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
+        try await reader.control.sync.sync(wait: true)
         try await DownloadRequest(path: "g", wait: true).perform(in: reader.control)
         #expect(try await reader.tree() == ["f": "two", "g": "new"])
         _ = try await EvictRequest(path: "g").perform(in: reader.control)
-        #expect(try reader.fileSystem.itemStatus("g").downloadingStatus == .notDownloaded)
+        #expect(try reader.control.states.itemStatus("g").downloadingStatus == .notDownloaded)
         try PinRequest(path: "g", pinned: true).perform(in: reader.control)
-        #expect(try await holds { try reader.fileSystem.itemStatus("g").downloadingStatus == .current })
+        #expect(try await holds { try reader.control.states.itemStatus("g").downloadingStatus == .current })
         let status = try reader.containerStatus()
         #expect(status.readOnly == .init(.store, detail: Self.refusal))
         // A container that can only be read is no problem, as long as nothing is to be written.
-        #expect(status.problem == nil && status.pendingUploadCount == 0 && reader.fileSystem.healthProblem == nil)
+        #expect(
+            status.problem == nil && status.pendingUploadCount == 0
+                && MountMetrics(reader.fileSystem).healthProblem == nil)
         #expect(try await reader.fileSystem.syncEngine.check() == [])
         try await reader.close()
         #expect(writeCount == 0)
@@ -71,7 +73,7 @@ import Testing
     {
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("one", to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try PauseRequest(path: "", paused: true).perform(in: a.control)
         try await a.write("mine", to: "g")
         try await a.close()
@@ -83,7 +85,7 @@ import Testing
         var status = try reader.containerStatus()
         #expect(status.problem == waits && status.pendingUploadCount == 1)
         for isWaiting in [false, true] {
-            await #expect(throws: FileError(.readOnly, waits)) { try await reader.fileSystem.sync(wait: isWaiting) }
+            await #expect(throws: FileError(.readOnly, waits)) { try await reader.control.sync.sync(wait: isWaiting) }
         }
         #expect(try ReasonsRequest(path: "g").perform(in: reader.control).waitsFor == ["its upload: \(Self.sentence)"])
         #expect(try TransfersRequest().perform(in: reader.control).waiting.map(\.reason) == [Self.sentence])
@@ -94,11 +96,11 @@ import Testing
         #expect(writeCount == 0)
 
         let again = try await TestDevice.start(on: store, name: "A", state: a.state)
-        try await again.fileSystem.sync(wait: true)
+        try await again.control.sync.sync(wait: true)
         status = try again.containerStatus()
         #expect(status.readOnly == nil && status.problem == nil && status.pendingUploadCount == 0)
         let b = try await TestDevice.start(on: store, name: "B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await b.tree() == ["f": "one", "g": "mine"])
         try await again.close()
         try await b.close()
@@ -114,18 +116,18 @@ import Testing
             try await $0.write("sofa", to: "f")
         }
         try await pair.a.write("deleted", to: "g")
-        try await pair.a.fileSystem.sync(wait: true)
+        try await pair.a.control.sync.sync(wait: true)
         let reader = try TestDevice.startKnown(
             on: FaultyStore(pair.store) { operation, _ in Self.writes.contains(operation) ? .failBefore(.denied) : nil
             },
             name: "reader", options: Self.options)
-        try await reader.fileSystem.sync(wait: true)
+        try await reader.control.sync.sync(wait: true)
         try pair.a.remove("g")
         try await pair.a.write("last", to: "h")
-        try await pair.a.fileSystem.sync(wait: true)
-        try await reader.fileSystem.sync(wait: true)
+        try await pair.a.control.sync.sync(wait: true)
+        try await reader.control.sync.sync(wait: true)
 
-        let versions = try reader.fileSystem.versions("f")
+        let versions = try reader.control.versions.versions("f")
         let conflict = try #require(versions.first { $0.kind == .conflict }).id
         let deleted = try #require(try Array(TrashRequest().listing(in: reader.control)).first).item
         let engine = reader.fileSystem
@@ -153,9 +155,9 @@ import Testing
                 _ = try await engine.syncEngine.collectGarbage(grace: nil, isDryRun: isDryRun)
             }
         }
-        var bytes = try await engine.versionBytes("f", id: conflict)
+        var bytes = try await reader.control.versions.versionBytes("f", id: conflict)
         #expect(try await bytes.next() != nil)
-        #expect(try engine.versions("f") == versions)
+        #expect(try reader.control.versions.versions("f") == versions)
         #expect(try reader.containerStatus().pendingUploadCount == 0)
         try await reader.close()
         try await pair.close()
@@ -166,7 +168,7 @@ import Testing
     {
         let network = Network()
         let a = try await TestDevice.start(on: network.store(store), name: "A")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         network.set { operation, _ in Self.writes.contains(operation) ? .failBefore(.denied) : nil }
         try await a.write("one", to: "f")
         let problem = "uploading failed, retrying: "
@@ -187,7 +189,7 @@ import Testing
         let again = try await TestDevice.start(on: store, name: "A", state: a.state, options: options)
         #expect(try again.containerStatus().readOnly == .init(.option))
         try PauseRequest(path: "", paused: false).perform(in: again.control)
-        try await again.fileSystem.sync(wait: true)
+        try await again.control.sync.sync(wait: true)
         #expect(try again.containerStatus().pendingUploadCount == 0)
         try await again.close()
     }

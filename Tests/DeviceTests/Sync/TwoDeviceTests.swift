@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -106,7 +107,7 @@ import Testing
         await b.stop()
         try a.makeDirectory("Photos")
         try await a.write("a", to: "Photos/a")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try b.makeDirectory("Photos")
         try await b.write("b", to: "Photos/b")
         let b2 = try await restart(b, on: store)
@@ -125,7 +126,7 @@ import Testing
         #expect(try await b.read("f") == "base")
         await b.stop()
         try a.remove("f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await b.write("edited", to: "f")
         let b2 = try await restart(b, on: store)
         try await converge(b2, a)
@@ -161,7 +162,7 @@ import Testing
         try await a.close(again)
         try await converge(a, b)
         #expect(store.callCount(.put, prefix: "packs/") == before + 1)
-        #expect(try a.fileSystem.itemStatus("bigger").isUploaded)
+        #expect(try a.control.states.itemStatus("bigger").isUploaded)
         try await a.close()
         try await b.close()
     }
@@ -297,7 +298,7 @@ import Testing
         }
         network.comeBack()
         // The store has been silent: a waiting sync fails until the store has answered again.
-        #expect(try await holds { (try? await a2.fileSystem.sync(wait: true)) != nil })
+        #expect(try await holds { (try? await a2.control.sync.sync(wait: true)) != nil })
         try await converge(a2, b)
         for device in [a2, b] { #expect(try await device.tree() == ["d": "new", "f": "moved"]) }
         try await a2.close()
@@ -348,7 +349,7 @@ import Testing
         network.set { operation, key in operation == .put && key.hasPrefix("log/") ? .delay(.seconds(1)) : nil }
         let sync = Task {
             try await Task.sleep(for: .milliseconds(200))
-            try await a.fileSystem.sync(wait: true)
+            try await a.control.sync.sync(wait: true)
         }
         isMaking.withLock { $0 = true }
         let handle = try await a.open("f", O_WRONLY | O_CREAT)

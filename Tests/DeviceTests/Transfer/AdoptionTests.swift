@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Model
 import Remote
@@ -41,7 +42,7 @@ import Testing
 
         let faulty = FaultyStore(store)
         let b = try await TestDevice.start(on: faulty, name: "B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try b.names() == ["2026", "2026-x", "many", "sparse"])
         #expect(try b.fileSystem.attributes(of: try b.inode("2026/a b.jpg")).modified == MemoryStore.neighbourTime)
         #expect(try await b.read("2026/a b.jpg") == "a")
@@ -56,7 +57,7 @@ import Testing
         let handle = try await b.open("2026/long", O_RDWR)
         try await b.write("changed", to: handle, at: 1 << 20)
         try await b.close(handle)
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await keys("packs/").count == 1)
         #expect(store.object(at: try await keys("packs/")[0])?.count == 1 << 20)
         try await b.close()
@@ -77,7 +78,7 @@ import Testing
         store.setNeighbour("p/b", Array("other".utf8))
         _ = try await bench.adopt("p/", in: store)
         let b = try await TestDevice.start(on: store, name: "B")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try await b.setAttribute("download", "wait", of: "a")
         switch how {
         case "changed": store.setNeighbour("p/a", Array("longer than before".utf8))
@@ -95,7 +96,7 @@ import Testing
         try await b.close()
 
         let c = try await TestDevice.start(on: store, name: "C")
-        try await c.fileSystem.sync(wait: true)
+        try await c.control.sync.sync(wait: true)
         let error = await #expect(throws: FileError.self) { try await c.read("a") }
         #expect(error?.detail.contains("p/a") == true)
         #expect(try await c.read("b") == "other")
@@ -117,9 +118,9 @@ import Testing
         let calendar = Calendar()
         _ = try await bench.adopt("p/", in: store, environment: calendar.environment)
         let b = try await TestDevice.start(on: store, name: "B", environment: calendar.environment)
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try b.remove("a")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try await b.fileSystem.syncEngine.snapshots.make()
         #expect(try await b.fileSystem.syncEngine.collectGarbage(grace: .zero, isDryRun: false).condemnedCount == 0)
         calendar.pass(days: 31)
@@ -161,7 +162,7 @@ import Testing
         let b = try await TestDevice.start(on: store, name: "B")
         try b.makeDirectory("d")
         try await b.write("b", to: "d/b")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         let before = try await keys("")
         let error = await #expect(throws: FileError.self) { try await bench.adopt("p/", in: store) }
         #expect(error?.detail.hasPrefix("the container has these already: d; nothing was sent") == true)

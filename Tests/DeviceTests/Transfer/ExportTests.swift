@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Model
 import Programs
@@ -45,12 +46,12 @@ import Testing
         try await a.write("one", to: "d/one")
         // Too long for a chunk list within a record.
         try await a.write(String(repeating: "x", count: 66 << 20), to: "long")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         for commit in 1...number { try await ChangeLog(store: store).trim(commit) }
         try await a.write("two", to: "d/two")
         try a.remove("d/one")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         let report = try await bench.export(store)
         #expect(report.fileCount == 2 && report.failedCount == 0 && report.byteCount == 66 << 20 + 3)
         #expect(try await bench.script("cd out; cat d/*; wc -c < long; ls") == "two\(66 << 20)\nd\nlong\n")
@@ -61,7 +62,7 @@ import Testing
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
         for number in 0..<200 { try await a.write("file \(number)", to: "\(number)") }
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.close()
         let before = store.callCount(.get, prefix: "packs/")
         #expect(try await bench.export(store).fileCount == 200)

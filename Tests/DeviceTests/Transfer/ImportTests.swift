@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import Model
 import Remote
@@ -43,19 +44,19 @@ import Testing
             """#)
         let b = try await TestDevice.start(on: store, name: "B")
         try await b.write("b", to: "mine")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         let report = try await bench.importTree(to: store)
         #expect(report.fileCount == 8 && report.directoryCount == 3 && report.linkCount == 1)
         #expect(report.failedCount == 0 && report.skippedCount == 0)
         #expect(bench.reported == [])
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try await b.read("d/one") == "one\n")
         #expect(try b.names() == ["cafe\u{301}", "caf\u{e9}", "d", "empty", "mine", "new\nline", "nothing", "sparse"])
         #expect(try await b.fileSystem.syncEngine.check() == [])
         // The copy refers to the same chunks, and holes are not stored.
         #expect(try await packCount() == 2)
         try b.remove("mine")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try await b.close()
         _ = try await bench.export(store)
         #expect(try await bench.listing("in") == (try await bench.listing("out")))
@@ -64,7 +65,7 @@ import Testing
     @Test func `an import onto existing names is refused before anything is sent`() async throws {
         let b = try await TestDevice.start(on: store, name: "B")
         for number in 0..<12 { try await b.write("b", to: "taken \(number)") }
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         try await b.close()
         try await bench.script(
             "mkdir in; for n in $(seq 0 11); do touch \"in/taken $n\"; done; touch in/free in/'TAKEN 1'")
@@ -170,12 +171,12 @@ import Testing
             try await b.write("theirs", to: "d/clash")
             try await b.write("same\n", to: "d/same")
             try await b.write("a file", to: "f")
-            try await b.fileSystem.sync(wait: true)
+            try await b.control.sync.sync(wait: true)
         }
         let report = try await bench.importTree(to: eventful)
         #expect(report.fileCount == 1 && report.directoryCount == 0 && report.presentCount == 2)
         #expect(bench.reported == ["failed d/clash", "failed f", "failed f/x"])
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(
             try await b.tree() == [
                 "d": "/", "d/clash": "theirs", "d/free": "free\n", "d/same": "same\n", "f": "a file",
@@ -195,7 +196,7 @@ import Testing
         let calendar = Calendar()
         let a = try await TestDevice.start(on: store, name: "A", environment: calendar.environment)
         try await a.write("stays", to: "stays")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         calendar.pass(days: 31)
         try await bench.script("mkdir in; echo one > in/one")
@@ -206,7 +207,7 @@ import Testing
             #expect(report.condemnedCount == 1 && report.sweptCount == 1)
         }
         #expect(try await bench.importTree(to: eventful).fileCount == 1)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try await a.read("one") == "one\n")
         try await a.close()
     }

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -81,7 +82,7 @@ import Testing
         _ = try await writer.stop()
         // The writers pause.
         time.jump(by: .seconds(10))
-        #expect(try await holds { try a.fileSystem.itemStatus("log").isUploaded })
+        #expect(try await holds { try a.control.states.itemStatus("log").isUploaded })
         #expect(try a.containerStatus().busyFiles == [])
         writer = EndlessWriter(to: handle, on: a, time)
         #expect(try await holds { try a.containerStatus().busyFiles?.first?.uploaded != nil })
@@ -113,7 +114,7 @@ import Testing
         #expect(first.hasPrefix("one+") && first.dropFirst(3).allSatisfy { $0 == "+" })
         // The other device may have the copy before the uploader has the store's answer.
         #expect(try await holds { try a.containerStatus().busyFiles?.first?.uploaded != nil })
-        #expect(try !a.fileSystem.itemStatus("log").isUploaded)
+        #expect(try !a.control.states.itemStatus("log").isUploaded)
         try await writer.pass(.seconds(301))
         #expect(try await holds { try await b.read("log").count > first.count })
         let end = try await writer.stop()
@@ -121,7 +122,7 @@ import Testing
         try await converge(a, b)
         try await b.setAttribute("download", "wait", of: "log")
         #expect(try await b.read("log").utf8.count == Int(end))
-        #expect(try a.fileSystem.itemStatus("log").isUploaded)
+        #expect(try a.control.states.itemStatus("log").isUploaded)
         #expect(try a.containerStatus().busyFiles == [])
         #expect(try await a.fileSystem.syncEngine.check() == [])
         try await a.close()
@@ -137,11 +138,11 @@ import Testing
         try await a.write("one", to: handle, at: 0)
         let writer = EndlessWriter(to: handle, on: a, time)
         try await a.write("other", to: "other")
-        async let wait: Void = a.fileSystem.sync(wait: true)
+        async let wait: Void = a.control.sync.sync(wait: true)
         #expect(try await holds { try a.containerStatus().busyFiles?.count == 1 })
         try await writer.pass(.seconds(10))
         try await wait
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try b.names() == ["log", "other"])
         #expect(try await b.read("log").hasPrefix("one"))
         #expect(try a.containerStatus().busyFiles?.map(\.path) == ["log"])
@@ -163,13 +164,13 @@ import Testing
         try await writer.pass(.seconds(301))
         #expect(try await holds { try b.names() == ["log"] })
         try await b.write("edited elsewhere", to: "log")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         let end = try await writer.stop()
         try await a.close(handle)
         try await converge(a, b)
         // What is being written stays, and the other edit becomes a version.
         #expect(try await a.read("log").utf8.count == Int(end))
-        #expect(try b.fileSystem.itemStatus("log").conflictCount == 1)
+        #expect(try b.control.states.itemStatus("log").conflictCount == 1)
         try await a.close()
         try await b.close()
     }

@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Model
@@ -37,7 +38,9 @@ import Testing
             .overQuota,
             "the container's quota has no room for it: \(used) B of 1000 B are used, and it needs \(ByteCount(Int64(more))) more; "
                 + "delete something, or raise the quota with: dewpoint container quota memory SIZE")
-        await #expect(throws: refusal, sourceLocation: sourceLocation) { try await device.fileSystem.sync(wait: true) }
+        await #expect(throws: refusal, sourceLocation: sourceLocation) {
+            try await device.control.sync.sync(wait: true)
+        }
     }
 
     private func expectUsed(_ byteCount: Int64, on devices: TestDevice...) throws {
@@ -56,7 +59,7 @@ import Testing
         let (a, b) = (devices[0], devices[1])
         try await a.write(text(600), to: "kept")
         try await a.write(text(300), to: "shrinking")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.write(text(101), to: "large")
         try await a.write(text(700), to: "kept")
         try a.rename("kept", to: "moved")
@@ -71,14 +74,14 @@ import Testing
         #expect(
             error.hasPrefix("NSCocoaErrorDomain 4354 the container's quota has no room for it: \(used) B of 1000 B"))
         #expect(try a.containerStatus().problem?.contains("has no room for it") == true)
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         #expect(try b.names().contains("moved") && !b.names().contains("kept"))
         #expect(try b.names("d") == ["empty"])
         try expectUsed(Int64(used), on: a, b)
         // A deletion by another device makes room.
         try b.remove("shrinking")
-        try await b.fileSystem.sync(wait: true)
-        try await a.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try a.attribute("isUploaded", of: "large") == "1" && a.attribute("isUploaded", of: "moved") == "1")
         try await converge(a, b)
         try expectUsed(801, on: a, b)
@@ -89,7 +92,7 @@ import Testing
         let a = try await devices("A")[0]
         try await a.write(text(400), to: "f")
         try await a.write(text(600), to: "g")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try expectUsed(1000, on: a)
         try await a.write("y", to: "h")
         try await expectRefusal(a, used: 1000, more: 1)
@@ -112,12 +115,12 @@ import Testing
     @Test func `a file that takes the room of a deleted one goes with the same sync`() async throws {
         let a = try await devices("A")[0]
         try await a.write(text(900), to: "old")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await a.setAttribute("syncPaused", "1", of: "")
         try a.remove("old")
         try await a.write(text(800), to: "new")
         try await a.setAttribute("syncPaused", "0", of: "")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try expectUsed(800, on: a)
         try await a.close()
     }
@@ -127,7 +130,7 @@ import Testing
         try await a.write(text(2000), to: "f")
         try await expectRefusal(a, used: 0, more: 2000)
         try await setQuota(3000)
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         #expect(try a.attribute("isUploaded", of: "f") == "1" && a.attribute("quotaTotal", of: "") == "3000")
         let noError = FileError(.noAttribute, "user.dewpoint.uploadingError")
         #expect(throws: noError) { try a.attribute("uploadingError", of: "f") }
@@ -150,7 +153,7 @@ import Testing
         // More than the quota is in the container: nothing remains, and an edit may still make it smaller.
         #expect(try a.containerStatus().quota?.remaining == 0)
         try await a.write(text(1999), to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try expectUsed(1999, on: a)
         try await a.close()
     }
@@ -194,7 +197,7 @@ import Testing
         try await a.write(text(600), to: "a")
         #expect(try await holds { try a.attribute("isUploading", of: "a") == "1" })
         try await b.write(text(600), to: "b")
-        try await b.fileSystem.sync(wait: true)
+        try await b.control.sync.sync(wait: true)
         // A applies the other device's commit before its own.
         #expect(try await holds { try a.names() == ["a", "b"] })
         #expect(try a.attribute("isUploading", of: "a") == "1")
@@ -212,7 +215,7 @@ import Testing
         #expect(try await b.read("f") == text(100))
         try await b.setAttribute("syncPaused", "1", of: "")
         try await a.write(text(200), to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         try await b.write(text(300), to: "f")
         try await b.setAttribute("syncPaused", "0", of: "")
         try await converge(b, a)
@@ -243,7 +246,7 @@ import Testing
         let disk = try a.fileSystem.statistics()
         let block = Int64(disk.fragmentSize)
         try await a.write(text(2 * Int(block)), to: "f")
-        try await a.fileSystem.sync(wait: true)
+        try await a.control.sync.sync(wait: true)
         func expect(quota: Int64, blocks: UInt, free: UInt, available: UInt? = nil) throws {
             _ = try a.fileSystem.replica.setQuota(ContainerQuota(byteCount: quota))
             let found = try a.fileSystem.statistics()

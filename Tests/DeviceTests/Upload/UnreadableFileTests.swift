@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Glibc
@@ -27,23 +28,23 @@ import Testing
         let log = TestLog()
         let a = try await TestDevice.start(on: store, name: "A", logger: log.logger)
         let b = try await TestDevice.start(on: store, name: "B")
-        try a.fileSystem.setPaused(.root, true)
+        try a.control.commands.setPaused(.root, true)
         try await a.write("precious", to: "f")
         try await a.write("other", to: "g")
         let (place, away) = ("\(a.state)/files/f", "\(a.state)/away")
         #expect(Glibc.rename(place, away) == 0)
         if loss == .replaced { try Data("not it".utf8).write(to: URL(filePath: place)) }
-        try a.fileSystem.setPaused(.root, false)
+        try a.control.commands.setPaused(.root, false)
         #expect(
             try await holds {
-                let fault = try a.fileSystem.itemStatus("f").uploadingError
-                let isOtherUploaded = try a.fileSystem.itemStatus("g").isUploaded
+                let fault = try a.control.states.itemStatus("f").uploadingError
+                let isOtherUploaded = try a.control.states.itemStatus("g").isUploaded
                 return fault == ItemFault(code: 256, text: loss.reason) && isOtherUploaded
             })
-        await #expect(throws: FileError(.inputOutput, loss.reason)) { try await a.fileSystem.sync(wait: true) }
+        await #expect(throws: FileError(.inputOutput, loss.reason)) { try await a.control.sync.sync(wait: true) }
         #expect(Glibc.rename(away, place) == 0)
         // By itself, within a minute of the first attempt.
-        #expect(try await holds { try a.fileSystem.itemStatus("f").isUploaded })
+        #expect(try await holds { try a.control.states.itemStatus("f").isUploaded })
         #expect(log.count("item cannot be uploaded") == 1)
         try await converge(a, b)
         #expect(try await b.tree() == ["f": "precious", "g": "other"])

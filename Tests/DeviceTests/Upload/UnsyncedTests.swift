@@ -1,3 +1,4 @@
+import Control
 import FileSystem
 import Foundation
 import Model
@@ -22,8 +23,8 @@ import Testing
         try a.makeDirectory("build")
         try await converge(a, b)
         let news = Mutex<[ItemNews]>([])
-        let follower = try a.fileSystem.follow("") { item in news.withLock { $0.append(item) } }
-        defer { a.fileSystem.unfollow(follower) }
+        let follower = try a.fileSystem.events.follow("") { item in news.withLock { $0.append(item) } }
+        defer { a.fileSystem.events.unfollow(follower) }
         try a.rename("report", to: "build/report")
         let message = """
             an item was moved to a name or into a directory that is not synced: it stays on this device only, and is \
@@ -64,14 +65,14 @@ import Testing
         let store = MemoryStore()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
-        #expect(try a.fileSystem.itemStatus("").isUploaded)
+        #expect(try a.control.states.itemStatus("").isUploaded)
         try await a.setOrdinaryAttribute("user.k", "v", of: "")
-        #expect(try !a.fileSystem.itemStatus("").isUploaded)
+        #expect(try !a.control.states.itemStatus("").isUploaded)
         try await a.removeOrdinaryAttribute("user.k", of: "")
-        #expect(try a.fileSystem.itemStatus("").isUploaded)
+        #expect(try a.control.states.itemStatus("").isUploaded)
         _ = try a.fileSystem.setAttributes(of: .root, AttributeChange(mode: 0o700), by: TestDevice.caller)
         try await converge(a, b)
-        #expect(try !a.fileSystem.itemStatus("").isUploaded)
+        #expect(try !a.control.states.itemStatus("").isUploaded)
         #expect(try b.fileSystem.attributes(of: .root).mode == 0o755)
         try await a.close()
         try await b.close()

@@ -1,13 +1,25 @@
-import Remote
+package import FileSystem
 import Foundation
 package import Model
+import Remote
 import Replica
 import Sync
 
 /// Extended attributes: those that are stored, and the control attributes (``ControlAttribute``).
-extension FileSystem {
+package struct ExtendedAttributes: Sendable {
+    private let fileSystem: FileSystem
+
+    package init(_ fileSystem: FileSystem) { self.fileSystem = fileSystem }
+
+    private var replica: Replica { fileSystem.replica }
+    private var syncEngine: SyncEngine { fileSystem.syncEngine }
+    private var downloads: Downloads { fileSystem.downloads }
+    private var states: ItemStates { ItemStates(fileSystem) }
+    private var commands: ItemCommands { ItemCommands(fileSystem) }
+    private var versions: ItemVersions { ItemVersions(fileSystem) }
+
     /// Related: getxattr(2).
-    package func extendedAttribute(
+    package func value(
         _ name: String, of inode: InodeNumber, by caller: Caller
     ) throws(FileError) -> [UInt8] {
         switch ControlAttribute.named(name) {
@@ -19,7 +31,7 @@ extension FileSystem {
             throw FileError(.noAttribute, name)
         case .control(let attribute, let isRaw):
             try checkMayUse(name, of: inode, caller)
-            guard let value = try value(of: attribute, isRaw: isRaw, inode: inode) else {
+            guard let value = try text(of: attribute, isRaw: isRaw, inode: inode) else {
                 throw FileError(.noAttribute, name)
             }
             return Array(value.utf8)
@@ -32,22 +44,21 @@ extension FileSystem {
     }
 
     /// Only stored attributes: `cp -a`, `rsync -X` and `tar --xattrs` never copy the sync state. Related: listxattr(2).
-    package func extendedAttributeNames(of inode: InodeNumber) throws(FileError) -> [String] {
+    package func names(of inode: InodeNumber) throws(FileError) -> [String] {
         try replica.xattrNames(of: inode)
     }
 
     /// Related: setxattr(2).
-    package func setExtendedAttribute(
+    package func set(
         _ name: String, value: [UInt8], mode: XattrMode, of inode: InodeNumber, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
         switch ControlAttribute.named(name) {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.unsupported, "\(name) cannot be stored") }
             try Self.checkNotEmpty(name)
-            try cache.freeSpaceFloor.admitChange()
+            try fileSystem.admitChange()
             try replica.setXattr(name, value, of: inode, mode: mode)
-            activity.noteLocalChange()
-            coordination.events.changed(inode, by: .program(caller))
+            changed(inode, by: caller)
             return .ready(())
         case .unknown:
             throw FileError(.unsupported, "there is no attribute \(name)")
@@ -63,7 +74,7 @@ extension FileSystem {
     }
 
     /// Related: removexattr(2). Removing an error clears it and retries the operation.
-    package func removeExtendedAttribute(
+    package func remove(
         _ name: String, of inode: InodeNumber, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
         switch ControlAttribute.named(name) {
@@ -71,22 +82,21 @@ extension FileSystem {
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try Self.checkNotEmpty(name)
             try replica.removeXattr(name, of: inode)
-            activity.noteLocalChange()
-            coordination.events.changed(inode, by: .program(caller))
+            changed(inode, by: caller)
             return .ready(())
         case .unknown:
             throw FileError(.noAttribute, name)
         case .control(ItemAttributes.table.downloadingError, _):
             try checkOwner(of: inode, caller)
-            guard try value(of: ItemAttributes.table.downloadingError, isRaw: false, inode: inode) != nil else {
+            guard try text(of: ItemAttributes.table.downloadingError, isRaw: false, inode: inode) != nil else {
                 throw FileError(.noAttribute, name)
             }
             try replica.setError(nil, of: inode)
-            reading.downloads.enqueue(inode)
+            downloads.enqueue(inode)
             return .ready(())
         case .control(ItemAttributes.table.uploadingError, _):
             try checkOwner(of: inode, caller)
-            guard try value(of: ItemAttributes.table.uploadingError, isRaw: false, inode: inode) != nil else {
+            guard try text(of: ItemAttributes.table.uploadingError, isRaw: false, inode: inode) != nil else {
                 throw FileError(.noAttribute, name)
             }
             syncEngine.uploader.retry(try replica.entries(of: inode).first?.item)
@@ -98,6 +108,11 @@ extension FileSystem {
         case .control(let attribute, _):
             throw FileError(.denied, "\(attribute) cannot be removed")
         }
+    }
+
+    private func changed(_ inode: InodeNumber, by caller: Caller) {
+        fileSystem.activity.noteLocalChange()
+        fileSystem.events.changed(inode, by: .program(caller))
     }
 
     /// Checks that the caller is the owner if the name's prefix is the one that the kernel does not check.
@@ -120,41 +135,43 @@ extension FileSystem {
         let table = ItemAttributes.table
         switch (attribute, String(decoding: value, as: UTF8.self)) {
         case (table.download, "1"):
-            try request(inode, because: .attribute)
+            try commands.request(inode, because: .attribute)
             return .ready(())
         case (table.download, "0"):
-            try cancelDownload(inode)
+            try commands.cancelDownload(inode)
             return .ready(())
         case (table.download, "wait"):
-            return .pending { [self] () async throws(FileError) in try await download(inode, because: .attribute) }
+            return .pending { [self] () async throws(FileError) in
+                try await commands.download(inode, because: .attribute)
+            }
         case (table.evict, "1"):
             // The eviction asks the store first, and so must not run on a FUSE thread.
             return .pending { [self] () async throws(FileError) in
-                var eviction = eviction()
+                var eviction = fileSystem.eviction()
                 try await eviction.evict(inode)
             }
         case (table.pinned, "1"):
-            try setPinned(inode, true)
+            try commands.setPinned(inode, true)
             return .ready(())
         case (table.pinned, "0"):
-            try setPinned(inode, false)
+            try commands.setPinned(inode, false)
             return .ready(())
         case (table.syncPaused, "1"):
-            try setPaused(inode, true)
+            try commands.setPaused(inode, true)
             return .ready(())
         case (table.syncPaused, "0"):
-            try setPaused(inode, false)
+            try commands.setPaused(inode, false)
             return .ready(())
         case (table.isExcludedFromSync, "1"):
             // The bytes may have to be downloaded first.
-            return .pending { [self] () async throws(FileError) in try await exclude(inode) }
+            return .pending { [self] () async throws(FileError) in try await commands.exclude(inode) }
         case (table.isExcludedFromSync, "0"):
-            try include(inode)
+            try commands.include(inode)
             return .ready(())
         case (table.resolve, let choice) where !choice.isEmpty:
             // May fetch a chunk list first.
             return .pending { [self] () async throws(FileError) in
-                try await resolve(inode, keep: VersionChoice(choice))
+                try await versions.resolve(inode, keep: VersionChoice(choice))
             }
         default:
             throw FileError(.invalid, "invalid value for \(attribute)")
@@ -163,7 +180,7 @@ extension FileSystem {
 
     // MARK: Reading
 
-    private func value(
+    private func text(
         of attribute: ItemAttribute, isRaw: Bool, inode: InodeNumber
     ) throws(FileError) -> String? {
         let identity = syncEngine.container.identity
@@ -177,19 +194,20 @@ extension FileSystem {
         case table.quotaTotal: return inode == .root ? replica.quota.map { String($0.byteCount) } : nil
         case table.quotaUsed: return try inode == .root ? String(replica.usedByteCount()) : nil
         case table.claims:
-            guard let node = try locks(on: inode).first else { return nil }
+            guard let node = try fileSystem.locks(on: inode).first else { return nil }
             return try json(node)
         case table.versions:
-            return try replica.attributes(of: inode).kind == .file ? try json(versions(of: inode)) : nil
+            return try replica.attributes(of: inode).kind == .file ? try json(versions.versions(of: inode)) : nil
         case table.resolve: return nil
         case table.name, table.contentType:
             let name = try replica.entries(of: inode).first?.name
             let kind = try replica.attributes(of: inode).kind
             if attribute == table.name { return name?.string ?? identity.settings.name }
             return ContentType.identifier(kind: kind, name: name)
-        case table.status: return try json(itemStatus(of: inode))
+        case table.status: return try json(states.itemStatus(of: inode))
         default:
-            let item = ItemAttribute.Item(try itemStatus(of: inode), mountpoint: location.mountpoint) {
+            let item = ItemAttribute.Item(try states.itemStatus(of: inode), mountpoint: fileSystem.location.mountpoint)
+            {
                 identity.settings.name
             }
             return attribute.value(of: item)?.text(isRaw: isRaw)

@@ -26,13 +26,17 @@ package struct RecordLockRequest: Sendable, Hashable {
 /// The operation of `flock(2)`.
 package enum FlockOperation: Sendable, Hashable { case shared, exclusive, unlock }
 
-/// Advisory locks, in the same table as the writes.
-extension FileSystem {
+/// Requests for advisory locks, which are in the same table as the writes.
+package struct LockRequests: Sendable {
+    let open: OpenFiles
+    let manager: LockManager
+    let environment: EngineEnvironment
+
     /// Related: fcntl(2), `F_SETLK` and, with `wait`, `F_SETLKW`.
     package func recordLock(
         _ id: HandleID, lock: RecordLockRequest, owner: UInt64, wait: Bool, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
-        let handle = try files.open.handle(id)
+        let handle = try open.handle(id)
         let process = ProcessID(handle.process(of: caller))
         guard lock.start >= 0, lock.end >= lock.start else { throw FileError(.invalid, "the range is empty") }
         let range = lock.start...lock.end
@@ -42,7 +46,7 @@ extension FileSystem {
         case .shared: mode = .shared
         case .exclusive: mode = .exclusive
         case .unlock:
-            locking.manager.perform { table, now in
+            manager.perform { table, now in
                 table.unlockRecord(range, of: LockOwner(owner), on: inode, now: now)
             }
             return .ready(())
@@ -51,9 +55,9 @@ extension FileSystem {
         handle.noteLockOwner(owner)
         return try withGrace {
             // Only a lock of an open file description survives the flush of its close.
-            guard let other = locking.manager.ask({ $0.conflict(with: request, on: inode) }) else { return false }
-            return files.open.closingHandles(of: inode).contains { $0.lockOwners.contains(other.owner.rawValue) }
-        } request: { [manager = locking.manager] () throws(FileError) in
+            guard let other = manager.ask({ $0.conflict(with: request, on: inode) }) else { return false }
+            return open.closingHandles(of: inode).contains { $0.lockOwners.contains(other.owner.rawValue) }
+        } request: { [manager] () throws(FileError) in
             try manager.requestLock { table, ticket, now in
                 table.lockRecord(request, on: inode, ticket: wait ? ticket : nil, now: now)
             }
@@ -64,14 +68,14 @@ extension FileSystem {
     package func testLock(
         _ id: HandleID, lock: RecordLockRequest, owner: UInt64
     ) throws(FileError) -> RecordLockRequest? {
-        let handle = try files.open.handle(id)
+        let handle = try open.handle(id)
         guard lock.type != .unlock, lock.start >= 0, lock.end >= lock.start else {
             throw FileError(.invalid, "not a lock that can be tested")
         }
         let request = RecordLock(
             mode: lock.type == .shared ? .shared : .exclusive, range: lock.start...lock.end, owner: LockOwner(owner),
             process: ProcessID(lock.process))
-        guard let other = locking.manager.ask({ $0.conflict(with: request, on: handle.inode.number) }) else {
+        guard let other = manager.ask({ $0.conflict(with: request, on: handle.inode.number) }) else {
             return nil
         }
         return RecordLockRequest(
@@ -83,7 +87,7 @@ extension FileSystem {
     package func flock(
         _ id: HandleID, operation: FlockOperation, wait: Bool, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
-        let handle = try files.open.handle(id)
+        let handle = try open.handle(id)
         let process = ProcessID(handle.process(of: caller))
         let owner = OpenHandleID(handle.id.rawValue)
         let inode = handle.inode.number
@@ -92,12 +96,12 @@ extension FileSystem {
         case .shared: mode = .shared
         case .exclusive: mode = .exclusive
         case .unlock:
-            locking.manager.perform { table, now in table.unlockFlock(handle: owner, on: inode, now: now) }
+            manager.perform { table, now in table.unlockFlock(handle: owner, on: inode, now: now) }
             return .ready(())
         }
         return try withGrace {
-            files.open.closingHandles(of: inode).contains { $0.id != id }
-        } request: { [manager = locking.manager] () throws(FileError) in
+            open.closingHandles(of: inode).contains { $0.id != id }
+        } request: { [manager] () throws(FileError) in
             try manager.requestLock { table, ticket, now in
                 table.flock(mode, handle: owner, process: process, on: inode, ticket: wait ? ticket : nil, now: now)
             }

@@ -1,3 +1,4 @@
+package import FileSystem
 package import Model
 import Replica
 
@@ -25,15 +26,18 @@ package struct ItemFeed: Sendable {
 
     private var replica: Replica { fileSystem.replica }
 
-    init(_ fileSystem: FileSystem, _ changes: FollowedChanges, follower: UInt64) {
+    /// Begins with the items at and below a path, until ``end()``.
+    ///
+    /// - Throws: ``FileError`` with `busy` at the limit of clients.
+    package init(_ fileSystem: FileSystem, below path: String) throws(FileError) {
         self.fileSystem = fileSystem
-        self.changes = changes
-        self.follower = follower
+        (changes, follower) = try fileSystem.followers.add(path)
+        fileSystem.transfers.wake()
         cursor = ListingCursor(below: changes.top)
     }
 
     /// Ends it: ``next()`` throws from now on.
-    package func end() { fileSystem.coordination.followers.remove(follower) }
+    package func end() { fileSystem.followers.remove(follower) }
 
     /// A function that ends the wait of ``next()``, for another task.
     package var stop: @Sendable () -> Void { { [changes] in changes.finish() } }
@@ -109,7 +113,7 @@ package struct ItemFeed: Sendable {
         guard let facts = try replica.facts(at: changes.top) else { return [] }
         if facts.attributes.kind == .directory { cursor.add(facts.attributes.inode) }
         if !isGathered { count += 1 }
-        return [.item(try fileSystem.status(of: facts))]
+        return [.item(try ItemStates(fileSystem).status(of: facts))]
     }
 
     private mutating func lines(of page: ItemPage) throws(FileError) -> [ItemUpdate] {
@@ -117,7 +121,7 @@ package struct ItemFeed: Sendable {
         var lines: [ItemUpdate] = []
         for facts in page.items {
             if let path = placesSincePage[facts.attributes.inode], path.utf8.elementsEqual(facts.path.utf8) { continue }
-            lines.append(.item(try fileSystem.status(of: facts)))
+            lines.append(.item(try ItemStates(fileSystem).status(of: facts)))
         }
         return lines
     }
@@ -164,7 +168,7 @@ package struct ItemFeed: Sendable {
             names.first { $0.path.utf8.elementsEqual(path.utf8) }
             ?? names.first { $0.entry?.name.string.utf8.elementsEqual(name.utf8) ?? false } ?? names.first
         guard let facts else { return nil }
-        var status = try fileSystem.status(of: facts)
+        var status = try ItemStates(fileSystem).status(of: facts)
         status.path = path
         return status
     }
@@ -178,7 +182,7 @@ package struct ItemFeed: Sendable {
         }
         guard !inodes.isEmpty else { return [] }
         return try replica.facts(of: inodes).filter { changes.position(of: $0.path) == .inside }
-            .map { facts throws(FileError) in .item(try fileSystem.status(of: facts)) }
+            .map { facts throws(FileError) in .item(try ItemStates(fileSystem).status(of: facts)) }
     }
 
     /// Lists what inherits the settings of an item.

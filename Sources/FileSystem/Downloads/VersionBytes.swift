@@ -1,6 +1,6 @@
 package import Model
-import Remote
-import Replica
+package import Remote
+package import Replica
 import Sync
 
 /// The bytes of a version: the local ones, or those in the container, verified.
@@ -8,7 +8,7 @@ package struct VersionBytes: Sendable {
     /// The most bytes read from the disk at a time: 256 KiB.
     static let pieceByteCount = 256 << 10
 
-    enum Source: Sendable {
+    package enum Source: Sendable {
         case local(Descriptor)
         case stored(Content)
     }
@@ -28,7 +28,7 @@ package struct VersionBytes: Sendable {
     private var pieces = Content(runs: []).pieces
     private var batches: ArraySlice<Range<Int>> = []
 
-    init(_ source: Source, byteCount: Int64, reader: ChunkReader, context: DownloadContext) {
+    package init(_ source: Source, byteCount: Int64, reader: ChunkReader, context: DownloadContext) {
         self.source = source
         self.byteCount = byteCount
         self.reader = reader
@@ -38,7 +38,7 @@ package struct VersionBytes: Sendable {
     /// Fetches the first bytes in advance, so that a store that does not answer is an error rather than an end.
     ///
     /// - Throws: ``FileError``, like a read that waits for a download.
-    mutating func begin() async throws(FileError) {
+    package mutating func begin() async throws(FileError) {
         if case .stored(let content) = source { try await fill(content) }
     }
 
@@ -91,7 +91,7 @@ package struct VersionBytes: Sendable {
 
     /// Fetches one batch, in the order of the pieces; gives up like a download when nothing arrives for long.
     private func fetch(_ pieces: ArraySlice<Content.Piece>) async throws(FileError) -> [[UInt8]] {
-        try await VersionFetch(context: context).run { [reader] in
+        try await VersionFetch(context).run { [reader] in
             var arrived: [Int: [UInt8]] = [:]
             // A damaged chunk comes last.
             try await reader.fetch(pieces: pieces) { piece, bytes in arrived[piece.index] = bytes }
@@ -101,11 +101,15 @@ package struct VersionBytes: Sendable {
 }
 
 /// A request to the store on behalf of a caller that waits, for no longer than a reader would.
-struct VersionFetch: Sendable {
-    let context: DownloadContext
+package struct VersionFetch: Sendable {
+    private let context: DownloadContext
+
+    package init(_ context: DownloadContext) { self.context = context }
 
     /// - Throws: ``FileError`` with `unreachable` when the store does not answer.
-    func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws(FileError) -> Value {
+    package func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws(FileError)
+        -> Value
+    {
         do {
             return try await withThrowingTaskGroup(of: Value?.self) { group in
                 group.addTask { try await body() }

@@ -1,4 +1,4 @@
-import Model
+package import Model
 import Replica
 import Synchronization
 
@@ -6,7 +6,7 @@ import Synchronization
 /// steps and ends of transfers.
 ///
 /// Without clients, a change costs one load of a flag.
-final class ItemFollowers: Sendable {
+package final class ItemFollowers: Sendable {
     /// The most clients at a time.
     static let limit = 256
 
@@ -27,7 +27,7 @@ final class ItemFollowers: Sendable {
     var hasFollowers: Bool { isFollowed.load(ordering: .acquiring) }
 
     /// - Throws: ``FileError`` with `busy` at the limit of clients.
-    func admit() throws(FileError) {
+    package func admit() throws(FileError) {
         if state.withLock({ $0.followers.count >= Self.limit }) { throw Self.tooMany }
     }
 
@@ -37,7 +37,7 @@ final class ItemFollowers: Sendable {
     ///
     /// - Returns: The changes, and the value to pass to ``remove(_:)``.
     /// - Throws: ``FileError`` with `busy` at the limit of clients.
-    func add(_ path: String) throws(FileError) -> (FollowedChanges, UInt64) {
+    package func add(_ path: String) throws(FileError) -> (FollowedChanges, UInt64) {
         guard path.utf8.count <= ShownPath.byteLimit else {
             throw FileError(.nameTooLong, "paths of more than \(ShownPath.byteLimit) bytes cannot be followed")
         }
@@ -59,7 +59,7 @@ final class ItemFollowers: Sendable {
         return (changes, id)
     }
 
-    func remove(_ id: UInt64) {
+    package func remove(_ id: UInt64) {
         forget(id)
         // Only a replica that is closed refuses it, and its connection ends.
         try? replica.endFollowing()

@@ -1,17 +1,18 @@
-import Model
-import Replica
+package import Model
+import Remote
+package import Replica
 import Synchronization
 
 /// What one client of ``FollowRequest`` is still to be sent: which names changed, in their order, and the state
 /// of which items changed. The states themselves are read when they are sent.
-final class FollowedChanges: Sendable {
+package final class FollowedChanges: Sendable {
     /// How many changes wait for a client that does not read, before it is disconnected.
-    static let limit = 65_536
+    package static let limit = 65_536
     /// How many bytes the paths of these take at most: 64 MiB.
-    static let byteLimit = 64 << 20
+    package static let byteLimit = 64 << 20
 
     /// How a path lies to the one that is followed.
-    enum Position {
+    package enum Position {
         case inside, above, outside
     }
 
@@ -28,7 +29,7 @@ final class FollowedChanges: Sendable {
     }
 
     /// The path that is followed.
-    let top: String
+    package let top: String
     /// Raised when there is something to send; finished when nothing more will be sent.
     private let wakes = Signal()
     private let overflow = Signal()
@@ -39,17 +40,17 @@ final class FollowedChanges: Sendable {
     /// - Parameter sequence: The last transaction whose changes will not be delivered here.
     func begin(after sequence: Int64) { state.withLock { $0.sequence = max($0.sequence, sequence) } }
 
-    func finish() { wakes.finish() }
+    package func finish() { wakes.finish() }
 
     /// Whether there were more changes than ``limit``: then some are missing, and the client must begin again.
-    var isOverflown: Bool { state.withLock { $0.isOverflown } }
+    package var isOverflown: Bool { state.withLock { $0.isOverflown } }
 
     /// Waits until there may be something to send.
     /// - Returns: `false` when nothing more will be sent, or when the task is cancelled.
-    func wait() async -> Bool { await wakes.wait() }
+    package func wait() async -> Bool { await wakes.wait() }
 
     /// Returns at the overflow, or when the task is cancelled.
-    func waitForOverflow() async { await overflow.wait() }
+    package func waitForOverflow() async { await overflow.wait() }
 
     // MARK: Adding
 
@@ -65,7 +66,7 @@ final class FollowedChanges: Sendable {
         }
     }
 
-    func add(_ inodes: [InodeNumber]) { add { $0.inodes.formUnion(inodes) } }
+    package func add(_ inodes: [InodeNumber]) { add { $0.inodes.formUnion(inodes) } }
 
     private func add(_ body: (inout State) -> Void) {
         let isOverflown = state.withLock { state in
@@ -92,7 +93,7 @@ final class FollowedChanges: Sendable {
         [change.from, change.to].contains { $0.map { position(of: $0.string) != .outside } ?? false }
     }
 
-    func position(of path: String) -> Position {
+    package func position(of path: String) -> Position {
         if top.isEmpty || path.utf8.elementsEqual(top.utf8) || path.utf8.starts(with: "\(top)/".utf8) { return .inside }
         return top.utf8.starts(with: path.isEmpty ? "".utf8 : "\(path)/".utf8) ? .above : .outside
     }
@@ -100,10 +101,10 @@ final class FollowedChanges: Sendable {
     // MARK: Taking
 
     /// Whether the changes of all transactions up to this one are here or were sent.
-    func hasReached(_ sequence: Int64) -> Bool { state.withLock { $0.sequence >= sequence } }
+    package func hasReached(_ sequence: Int64) -> Bool { state.withLock { $0.sequence >= sequence } }
 
     /// Takes the changes of names up to a transaction.
-    func takePlaces(through sequence: Int64) -> [PlaceChange] {
+    package func takePlaces(through sequence: Int64) -> [PlaceChange] {
         state.withLock { state in
             let count = state.places.firstIndex { $0.sequence > sequence } ?? state.places.count
             let taken = state.places.prefix(count).map(\.change)
@@ -114,7 +115,7 @@ final class FollowedChanges: Sendable {
     }
 
     /// Takes items whose state changed.
-    func takeInodes(limit: Int) -> [InodeNumber] {
+    package func takeInodes(limit: Int) -> [InodeNumber] {
         state.withLock { state in
             let taken = Array(state.inodes.prefix(limit))
             state.inodes.subtract(taken)
@@ -123,10 +124,10 @@ final class FollowedChanges: Sendable {
     }
 
     /// The state of an item is about to be read and sent.
-    func forget(_ inode: InodeNumber) { state.withLock { _ = $0.inodes.remove(inode) } }
+    package func forget(_ inode: InodeNumber) { state.withLock { _ = $0.inodes.remove(inode) } }
 
     /// Takes the items whose settings changed.
-    func takeInherited() -> Set<InodeNumber> {
+    package func takeInherited() -> Set<InodeNumber> {
         state.withLock { state in
             defer { state.inherited = [] }
             return state.inherited

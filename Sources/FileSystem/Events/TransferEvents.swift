@@ -1,10 +1,11 @@
 import Model
+import Remote
 import Sync
 
 /// Publishes to followers how downloads and uploads start, advance and end.
 ///
 /// Percentages are compared from time to time, not published for every piece, and only while there are followers.
-final class TransferEvents: Sendable {
+package final class TransferEvents: Sendable {
     /// The interval at which percentages are compared: at most five lines a second for an item.
     static let pause = Duration.milliseconds(200)
 
@@ -22,7 +23,7 @@ final class TransferEvents: Sendable {
     }
 
     /// A transfer has started, or there is a follower.
-    func wake() { wakes.raise() }
+    package func wake() { wakes.raise() }
 
     /// Compares percentages until cancelled, while there are transfers and followers.
     ///

@@ -1,10 +1,20 @@
+package import FileSystem
 package import Model
 import Remote
 import Replica
 import Sync
 
-/// When changes are synced, and what a user excludes from sync.
-extension FileSystem {
+/// Whether and why changes do not leave this device, and the wait until they have.
+package struct ContainerSync: Sendable {
+    private let fileSystem: FileSystem
+
+    package init(_ fileSystem: FileSystem) { self.fileSystem = fileSystem }
+
+    private var replica: Replica { fileSystem.replica }
+    private var syncEngine: SyncEngine { fileSystem.syncEngine }
+    private var location: DeviceLocation { fileSystem.location }
+    private var environment: EngineEnvironment { fileSystem.environment }
+
     /// What blocks sync, in a sentence; `nil` when nothing does.
     package var problem: String? {
         syncEngine.containerGuard.problem ?? heldDeletions ?? uploadProblem ?? syncEngine.follower.problem ?? silence
@@ -29,7 +39,7 @@ extension FileSystem {
     ///   once when the remaining changes are paused or held, `overQuota` when the store has no room for them, `inputOutput`
     ///   when they cannot be read here; `readOnly` when there are changes and the store refuses writing.
     package func sync(wait: Bool) async throws(FileError) {
-        try syncUnlikeTemporary()
+        try fileSystem.syncUnlikeTemporary()
         syncEngine.uploader.retry(nil)
         syncEngine.follower.wakeUp()
         if let stuckChanges { throw FileError(.readOnly, stuckChanges) }
@@ -45,7 +55,7 @@ extension FileSystem {
             }
             do {
                 _ = try await syncEngine.follower.catchUp()
-                try files.recordStores()
+                try fileSystem.files.recordStores()
                 if try isEverythingSent() { return }
                 // What is written for ever is uploaded as of a moment since the wait began.
                 if try isAllBusy(since: began) { return }
@@ -54,7 +64,9 @@ extension FileSystem {
             } catch {
                 if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
                 let now = environment.uptime()
-                if let since = troubleSince, now - since > options.networkTimeout || syncEngine.store.isSilent {
+                if let since = troubleSince,
+                    now - since > fileSystem.options.networkTimeout || syncEngine.store.isSilent
+                {
                     throw (error as? FileError) ?? (error as? StoreError)?.fileError
                         ?? FileError(.unreachable, "\(error)")
                 }
@@ -64,7 +76,7 @@ extension FileSystem {
             }
             if let stuckChanges { throw FileError(.readOnly, stuckChanges) }
             if let heldBack = try heldBack() { throw heldBack }
-            await activity.waitForProgress(atMost: .milliseconds(100))
+            await fileSystem.activity.waitForProgress(atMost: .milliseconds(100))
         }
     }
 
@@ -93,55 +105,20 @@ extension FileSystem {
         return FileError(.busy, "some changed items are paused; to resume sync, run: dewpoint resume PATH")
     }
 
-    // MARK: Pausing
+    // MARK: Refused changes
 
-    /// Pauses or resumes sync of an item and everything in it; of the root, of the whole container.
-    package func setPaused(_ number: InodeNumber, _ isPaused: Bool) throws(FileError) {
-        try replica.setPaused(isPaused, of: number)
-        coordination.events.transferred(UbiquityKeys.paused, of: number)
-        if !isPaused {
-            // Newer bytes that arrived during the pause were only recorded.
-            try forEachFile(below: number) { file throws(FileError) in
-                guard try replica.isDownloadRequested(file) else { return }
-                if try !replica.isPaused(file) { reading.downloads.enqueue(file) }
-            }
-        }
-        activity.noteLocalChange()
-        syncEngine.follower.wakeUp()
+    /// Why the mount refuses changes; `nil` when it does not.
+    package var readOnly: ContainerStatus.ReadOnly? {
+        // The stronger reason: nothing leaves this device either.
+        if let refusal = syncEngine.context.storeRefusal { return .init(.store, detail: refusal) }
+        return fileSystem.options.isReadOnly ? .init(.option) : nil
     }
 
-    // MARK: Exclusion
-
-    /// Excludes an item and everything in it from sync: deletes it from the container once all of its bytes are local.
-    func exclude(_ number: InodeNumber) async throws(FileError) {
-        guard number != .root else {
-            throw FileError(.invalid, "a container cannot be excluded from its own sync")
-        }
-        try requireWritableContainer()
-        var attempts = 0
-        while true {
-            if try !replica.isExcluded(number) { try await download(number, because: .exclusion) }
-            do throws(FileError) {
-                try replica.setExcluded(true, of: number)
-                break
-            } catch {
-                // Newer bytes were published in between.
-                attempts += 1
-                guard error.code == .notLocal, attempts < Self.excludeAttempts else { throw error }
-            }
-        }
-        // From here on the local bytes are the only copy.
-        try replica.makeDurable()
-        activity.noteLocalChange()
-    }
-
-    /// How often newer bytes may be published while an item is being excluded.
-    private static let excludeAttempts = 10
-
-    /// Includes an excluded item in sync again.
-    func include(_ number: InodeNumber) throws(FileError) {
-        try requireWritableContainer()
-        try replica.setExcluded(false, of: number)
-        activity.noteLocalChange()
+    /// What was changed while the store let this device write, and cannot leave now, in a sentence; `nil` for nothing.
+    private var stuckChanges: String? {
+        // An index that cannot be read is a problem of its own, which its readers report.
+        guard readOnly?.reason == .store, let count = try? replica.waitingCount(), count > 0 else { return nil }
+        let changes = count == 1 ? "1 change waits" : "\(count) changes wait"
+        return "\(changes) here and cannot leave, since the store refuses writing; a mount that may write uploads them"
     }
 }

@@ -1,16 +1,26 @@
 import Coordination
+package import FileSystem
 package import Metering
 package import Model
 import Replica
 import Sync
 
 /// What monitoring asks: metrics and health.
-extension FileSystem {
+package struct MountMetrics: Sendable {
+    private let fileSystem: FileSystem
+
+    package init(_ fileSystem: FileSystem) { self.fileSystem = fileSystem }
+
+    private var replica: Replica { fileSystem.replica }
+    private var syncEngine: SyncEngine { fileSystem.syncEngine }
+    private var downloads: Downloads { fileSystem.downloads }
+    private var lockManager: LockManager { fileSystem.lockManager }
+
     /// Why this mount is not healthy, in a sentence; `nil` when it is.
     ///
     /// Offline is healthy: changes are kept, and sync resumes by itself. Not healthy is what a person has to mend.
     package var healthProblem: String? {
-        guard isRunning else { return "the engine is not running" }
+        guard fileSystem.isRunning else { return "the engine is not running" }
         do throws(FileError) {
             _ = try replica.pendingCount()
         } catch {
@@ -23,8 +33,8 @@ extension FileSystem {
     /// The values of all metrics now, except for the build's.
     ///
     /// Takes as long as `dewpoint status`: most counts are kept by the index.
-    package func metricSamples() throws(FileError) -> [MetricSample] {
-        var samples = instruments.registry.samples
+    package func samples() throws(FileError) -> [MetricSample] {
+        var samples = fileSystem.instruments.registry.samples
         samples += try countSamples(try replica.totals())
         samples.append(MetricSample(.usedBytes, Int(try replica.usedByteCount())))
         if let quota = replica.quota { samples.append(MetricSample(.quotaBytes, Int(quota.byteCount))) }
@@ -32,12 +42,12 @@ extension FileSystem {
         samples += claimSamples()
         samples.append(MetricSample(.healthy, healthProblem == nil ? 1 : 0))
         samples.append(MetricSample(.storeAnswers, syncEngine.store.isFailing ? 0 : 1))
-        samples.append(MetricSample(.heldPrograms, reading.throttle.reports.count { $0.state == .held }))
+        samples.append(MetricSample(.heldPrograms, fileSystem.throttle.reports.count { $0.state == .held }))
         return samples
     }
 
     private func countSamples(_ totals: ItemTotals) throws(FileError) -> [MetricSample] {
-        let active = reading.downloads.activeCount
+        let active = downloads.activeCount
         return [
             MetricSample(.items, totals.itemCount), MetricSample(.localFiles, totals.localFileCount),
             MetricSample(.cacheBytes, try replica.heldByteCount()), MetricSample(.conflicts, totals.conflictCount),
@@ -60,9 +70,9 @@ extension FileSystem {
     }
 
     private func claimSamples() -> [MetricSample] {
-        let now = locking.manager.now
+        let now = lockManager.now
         // A claim on several items is in the list of each.
-        let claims = locking.manager.ask { $0.snapshot(now: now) }.flatMap(\.claims)
+        let claims = lockManager.ask { $0.snapshot(now: now) }.flatMap(\.claims)
         let all = Set(claims.map(\.set))
         let held = Set(claims.filter { $0.state == .granted }.map(\.set)).count
         return [

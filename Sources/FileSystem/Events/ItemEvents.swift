@@ -1,5 +1,5 @@
-import Coordination
-import Model
+package import Coordination
+package import Model
 import Replica
 import Sync
 import Synchronization
@@ -8,12 +8,12 @@ import Synchronization
 /// engine.
 ///
 /// Without observers, an event costs one load of a flag.
-final class ItemEvents: Sendable {
+package final class ItemEvents: Sendable {
     /// The most followers at a time.
     static let followerLimit = 256
 
     /// The origin of a change.
-    enum Origin: Sendable {
+    package enum Origin: Sendable {
         case program(Caller)
         case device(String)
         case engine
@@ -33,7 +33,7 @@ final class ItemEvents: Sendable {
     private let isFollowed = Atomic(false)
     private let lockManager: LockManager
     private let claims: Claims
-    let places: ItemResolver
+    package let places: ItemResolver
     private let environment: EngineEnvironment
     private let kernel: any KernelCache
 
@@ -48,14 +48,14 @@ final class ItemEvents: Sendable {
         self.environment = environment
     }
 
-    var hasObservers: Bool { lockManager.hasClaimsOrPresenters || hasFollowers }
+    package var hasObservers: Bool { lockManager.hasClaimsOrPresenters || hasFollowers }
 
     var hasFollowers: Bool { isFollowed.load(ordering: .acquiring) }
 
     // MARK: Followers
 
     /// - Throws: ``FileError`` with `busy` at the limit of followers.
-    func admit() throws(FileError) {
+    package func admit() throws(FileError) {
         if state.withLock({ $0.followers.count >= Self.followerLimit }) { throw Self.tooManyFollowers }
     }
 
@@ -64,7 +64,7 @@ final class ItemEvents: Sendable {
     /// - Parameter deliver: Takes events at or below the path, and never waits.
     /// - Returns: The value to pass to ``unfollow(_:)``.
     /// - Throws: ``FileError`` with `busy` at the limit of followers.
-    func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
+    package func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
         let id = state.withLock { state -> UInt64? in
             guard state.followers.count < Self.followerLimit else { return nil }
             state.last += 1
@@ -77,7 +77,7 @@ final class ItemEvents: Sendable {
         return id
     }
 
-    func unfollow(_ id: UInt64) {
+    package func unfollow(_ id: UInt64) {
         state.withLock { state in
             state.followers[id] = nil
             isFollowed.store(!state.followers.isEmpty, ordering: .releasing)
@@ -87,7 +87,7 @@ final class ItemEvents: Sendable {
     // MARK: Events
 
     /// Content or attributes of an item were written.
-    func changed(_ inode: InodeNumber, by origin: Origin) {
+    package func changed(_ inode: InodeNumber, by origin: Origin) {
         guard hasObservers, let item = try? places.item(inode), item.inode == .root || item.name != nil else { return }
         publish(.changed(item), by: origin)
     }
@@ -116,7 +116,7 @@ final class ItemEvents: Sendable {
     }
 
     /// A name now refers to another inode of the same item.
-    func superseded(_ old: InodeNumber, by new: ClaimItem) {
+    package func superseded(_ old: InodeNumber, by new: ClaimItem) {
         guard let inode = new.inode else { return }
         let names = names(of: [inode, old])
         lockManager.perform { table, now in
@@ -141,7 +141,7 @@ final class ItemEvents: Sendable {
         }
     }
 
-    func version(_ change: VersionChange, _ id: String, of inode: InodeNumber, by origin: Origin) {
+    package func version(_ change: VersionChange, _ id: String, of inode: InodeNumber, by origin: Origin) {
         guard hasObservers, let item = try? places.item(inode) else { return }
         version(change, id, of: item, by: origin)
     }
@@ -151,7 +151,7 @@ final class ItemEvents: Sendable {
     }
 
     /// - Parameter keys: For example `NSURLUbiquitousItemIsUploadedKey`.
-    func ubiquityAttributes(_ keys: Set<String>, of inode: InodeNumber) {
+    package func ubiquityAttributes(_ keys: Set<String>, of inode: InodeNumber) {
         guard hasObservers, let item = try? places.item(inode), item.name != nil else { return }
         ubiquityAttributes(keys, of: item)
     }
@@ -190,7 +190,7 @@ final class ItemEvents: Sendable {
 
     /// A transfer started, advanced or ended without effect, or an item was pinned or paused. Presenters are notified
     /// of the outcome of transfers only.
-    func transferred(_ keys: Set<String>, of inode: InodeNumber) {
+    package func transferred(_ keys: Set<String>, of inode: InodeNumber) {
         guard hasFollowers, let item = try? places.item(inode), inode == .root || item.name != nil else { return }
         let news = news(of: .ubiquityAttributes(keys, item), by: .engine)
         kernel.whenCurrent(in: []) { [self] in deliver(news) }

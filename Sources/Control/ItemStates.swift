@@ -1,37 +1,29 @@
-import Coordination
-import Foundation
+package import FileSystem
 package import Model
 import Remote
 package import Replica
 import Sync
 
-/// Operations for the control API and the control attributes.
-extension FileSystem {
-    // MARK: Status
+/// The states of items as people see them: what the index has, with what only this process knows.
+package struct ItemStates: Sendable {
+    private let fileSystem: FileSystem
+
+    package init(_ fileSystem: FileSystem) { self.fileSystem = fileSystem }
+
+    private var replica: Replica { fileSystem.replica }
+    private var syncEngine: SyncEngine { fileSystem.syncEngine }
+    private var files: MountFiles { fileSystem.files }
+    private var downloads: Downloads { fileSystem.downloads }
 
     /// - Throws: ``FileError`` with `notFound`.
     package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
-        guard let facts = try replica.facts(at: path) else { throw Self.noSuchItem }
+        guard let facts = try replica.facts(at: path) else { throw FileSystem.noSuchItem }
         return try status(of: facts)
     }
 
-    package static let noSuchItem = FileError(.notFound, "no such item")
-
-    package func resolve(_ path: String) throws(FileError) -> InodeNumber {
-        do throws(FileError) {
-            return try replica.resolve(path)
-        } catch {
-            guard error.code == .notFound else { throw error }
-            throw Self.noSuchItem
-        }
-    }
-
-    /// The repairs made at startup, in sentences.
-    package var repairs: [String] { replica.repairReport.lines }
-
     /// - Throws: ``FileError`` with `superseded` for an inode without a name: it was replaced by one with newer bytes,
     ///   or removed. The kernel then looks the path up again.
-    func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
+    package func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
         guard let facts = try replica.facts(of: [number]).first else {
             throw FileError(.superseded, "\(number) no longer has a name")
         }
@@ -43,7 +35,7 @@ extension FileSystem {
     private func afterDownload(_ facts: ItemFacts) throws(FileError) -> ItemFacts {
         let number = facts.attributes.inode
         guard facts.attributes.kind == .file, !facts.isLocal, facts.percentLocal > 0,
-            reading.downloads.active(number) == nil
+            downloads.active(number) == nil
         else { return facts }
         return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
     }
@@ -52,7 +44,7 @@ extension FileSystem {
     private func afterStores(_ facts: ItemFacts) throws(FileError) -> ItemFacts {
         let number = facts.attributes.inode
         guard facts.attributes.kind == .file, files.isPossiblyMapped(number) else { return facts }
-        try recordStores(into: number)
+        try fileSystem.recordStores(into: number)
         return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
     }
 
@@ -66,7 +58,7 @@ extension FileSystem {
         let downloadingStatus: DownloadingStatus =
             !isFile ? .current : !facts.isLocal ? .notDownloaded : facts.hasIncoming ? .downloaded : .current
         // A download may still be finishing when all bytes are local.
-        let download = downloadingStatus == .current ? nil : reading.downloads.active(number)
+        let download = downloadingStatus == .current ? nil : downloads.active(number)
         let isPending = entry?.isQueued ?? false || facts.isModified
         // As far as this device knows, the device that made the change has not uploaded it.
         let isElsewhere = downloadingStatus == .notDownloaded && entry?.error?.code == 4353
@@ -80,7 +72,7 @@ extension FileSystem {
         status.percentDownloaded =
             download.map { min($0.percent, 99) } ?? (downloadingStatus == .notDownloaded ? facts.percentLocal : 100)
         status.percentUploaded = isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100
-        status.isDownloading = download != nil && download?.outcome == nil
+        status.isDownloading = download?.isUnderWay == true
         status.downloadRequested = entry?.downloadRequested ?? false
         status.isUploaded = isSynced && !isPending && !isElsewhere
         status.isUploading = uploading != nil
@@ -107,96 +99,11 @@ extension FileSystem {
         let number = facts.attributes.inode
         guard facts.attributes.kind == .file, files.open.inode(number) != nil else { return facts.attributes }
         do throws(FileError) {
-            return try current(of: number)
+            return try fileSystem.current(of: number)
         } catch {
             // Removed since the facts were read.
             guard error.code == .notFound else { throw error }
             return facts.attributes
-        }
-    }
-
-    // MARK: Downloading
-
-    /// Requests the download of a file, or of every file below a directory; returns at once.
-    package func request(_ number: InodeNumber, because cause: DownloadCause) throws(FileError) {
-        try forEachFile(below: number) { file throws(FileError) in
-            try reading.downloads.request(file, because: cause)
-        }
-    }
-
-    package func cancelDownload(_ number: InodeNumber) throws(FileError) {
-        try forEachFile(below: number) { file throws(FileError) in
-            if try replica.isDownloadRequested(file) {
-                try replica.setDownloadRequested(false, of: file)
-            }
-            reading.downloads.active(file)?.cancel()
-        }
-    }
-
-    /// Downloads a file, or every file below a directory, and waits until all are local.
-    package func download(_ number: InodeNumber, because cause: DownloadCause) async throws(FileError) {
-        try request(number, because: cause)
-        var files: [InodeNumber] = []
-        try forEachFile(below: number) { files.append($0) }
-        for file in files {
-            if Task.isCancelled { throw FileError(.interrupted, "the wait for the download was interrupted") }
-            do throws(FileError) {
-                try await reading.downloads.makeLocal(file)
-            } catch {
-                // A file below a directory was unlinked in the meantime: not a failure of the others.
-                if error.code == .notFound, file != number { continue }
-                throw error
-            }
-        }
-    }
-
-    /// Calls `body` for a file itself, or for each file below a directory.
-    package func forEachFile(
-        below number: InodeNumber, _ body: (InodeNumber) throws(FileError) -> Void
-    ) throws(FileError) {
-        guard try replica.attributes(of: number).kind == .directory else {
-            if try replica.attributes(of: number).kind == .file { try body(number) }
-            return
-        }
-        for file in try replica.filesBelow(number) { try body(file) }
-    }
-
-    // MARK: Evicting and pinning
-
-    package func eviction() -> Eviction {
-        Eviction(
-            syncEngine, files: files, access: coordination.access, events: coordination.events,
-            downloads: reading.downloads)
-    }
-
-    /// Pinned items are downloaded and stay local; pinning a directory includes its contents.
-    package func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
-        try replica.setPinned(isPinned, of: number)
-        coordination.events.transferred(UbiquityKeys.pinned, of: number)
-        if isPinned { try request(number, because: .pinned) }
-    }
-
-    // MARK: Locks
-
-    /// - Parameter number: Only those on this inode; `nil` for all.
-    package func locks(on number: InodeNumber? = nil) throws(FileError) -> [LockListing] {
-        let now = locking.manager.now
-        let (all, deadlocked) = locking.manager.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
-        let nodes = all.filter { number == nil || $0.inode == number }
-        // In one read: many in a deep tree have most of their directories in common.
-        let paths = try replica.paths(of: nodes.map(\.inode))
-        return nodes.map { node in
-            // A file without a name is listed too.
-            var listing = node.listing(path: paths[node.inode]?.string ?? "") {
-                ProcessTable.command(of: $0.rawValue)
-            } namespace: {
-                ProcessTable.otherNamespace(of: $0.rawValue)
-            }
-            for index in listing.waiters.indices {
-                guard let claim = listing.waiters[index].claim, deadlocked.contains(ClaimSetID(claim)) else { continue }
-                listing.waiters[index].isDeadlocked = true
-            }
-            return listing
         }
     }
 }

@@ -1,4 +1,5 @@
 import Coordination
+package import FileSystem
 import Foundation
 import Logging
 package import Model
@@ -7,14 +8,23 @@ package import Replica
 import Sync
 
 /// Versions of an item: the current one, those that lost a conflict, and earlier ones.
-extension FileSystem {
-    /// How long earlier versions and deleted items can be restored: 30 days after they were replaced.
-    package static let historyRetention = Duration.seconds(30 * 24 * 3600)
+package struct ItemVersions: Sendable {
+    private let fileSystem: FileSystem
+
+    package init(_ fileSystem: FileSystem) { self.fileSystem = fileSystem }
+
+    private var replica: Replica { fileSystem.replica }
+    private var syncEngine: SyncEngine { fileSystem.syncEngine }
+    private var files: MountFiles { fileSystem.files }
+    private var downloads: Downloads { fileSystem.downloads }
+    private var events: ItemEvents { fileSystem.events }
 
     /// Every version of a file: the current one, then conflict versions, then earlier ones, each newest first.
     ///
     /// - Throws: ``FileError`` with `invalid` for an item without bytes.
-    package func versions(_ path: String) throws(FileError) -> [ItemVersion] { try versions(of: try resolve(path)) }
+    package func versions(_ path: String) throws(FileError) -> [ItemVersion] {
+        try versions(of: try fileSystem.resolve(path))
+    }
 
     package func versions(of number: InodeNumber) throws(FileError) -> [ItemVersion] {
         let inode = try replica.inode(number)
@@ -35,7 +45,7 @@ extension FileSystem {
 
     private func current(_ entry: Entry, _ inode: Inode) throws(FileError) -> ItemVersion {
         let device = try replica.maker(of: entry, inode)
-        let attributes = try current(of: inode.attributes.inode)
+        let attributes = try fileSystem.current(of: inode.attributes.inode)
         // Newer bytes that are not downloaded yet are already the current version.
         return ItemVersion(
             id: "current", kind: .current, date: attributes.modified, computer: try name(of: device),
@@ -44,7 +54,7 @@ extension FileSystem {
     }
 
     private func name(of device: DeviceID) throws(FileError) -> String? {
-        device == replica.device ? location.deviceName : try replica.deviceName(device)
+        device == replica.device ? fileSystem.location.deviceName : try replica.deviceName(device)
     }
 
     private func earlier(_ entry: Entry) throws(FileError) -> [ItemVersion] {
@@ -94,7 +104,7 @@ extension FileSystem {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.downloadChosen(number) }
             // Cancelled when the bytes are downloaded first.
-            group.addTask { try? await self.environment.sleep(Self.chosenPatience) }
+            group.addTask { try? await fileSystem.environment.sleep(Self.chosenPatience) }
             await group.next()
             group.cancelAll()
         }
@@ -107,11 +117,11 @@ extension FileSystem {
     private func downloadChosen(_ number: InodeNumber) async {
         do throws(FileError) {
             if try replica.inode(number).hasIncoming {
-                try await reading.downloads.makeLocal(number, because: .version)
+                try await downloads.makeLocal(number, because: .version)
             }
         } catch {
             // The choice stands; its bytes are downloaded later.
-            logger.info(
+            fileSystem.logger.info(
                 "the chosen version is not downloaded yet; downloading it later",
                 metadata: ["inode": "\(number)", "error": "\(error)"])
         }
@@ -133,7 +143,7 @@ extension FileSystem {
             kept = nil
         case .newest:
             let device = try replica.maker(of: entry, inode)
-            let now = (try current(of: number).modified, device)
+            let now = (try fileSystem.current(of: number).modified, device)
             kept = entry.conflicts.filter { ($0.modified, $0.device) > now }
                 .max { ($0.modified, $0.device) < ($1.modified, $1.device) }
         case .version(let id):
@@ -160,15 +170,15 @@ extension FileSystem {
     /// - Throws: ``FileError`` with `superseded` when there is no such version; when its bytes cannot be read, the error
     ///   of a read that waits for them.
     package func versionBytes(_ path: String, id: String) async throws(FileError) -> VersionBytes {
-        let number = try resolve(path)
+        let number = try fileSystem.resolve(path)
         let entry = try versionedEntry(number)
         let inode = try replica.inode(number)
         if id == "current", inode.isLocal, !inode.hasIncoming {
-            if let open = files.open.inode(number) { try recordBytes(of: open) }
+            if let open = files.open.inode(number) { try fileSystem.recordBytes(of: open) }
             let descriptor = try replica.openBytes(of: number)
             return VersionBytes(
                 .local(descriptor), byteCount: try descriptor.status().size, reader: versionReader,
-                context: reading.downloads.context)
+                context: downloads.context)
         }
         let content: Content
         if id == "current", let known = try inode.newest {
@@ -184,18 +194,18 @@ extension FileSystem {
                 (reference, size) = (version.content, version.size)
             }
             guard let reference else { throw FileError(.corrupt, "the index has no content for \(path)") }
-            content = try await VersionFetch(context: reading.downloads.context).run { [self] in
+            content = try await VersionFetch(downloads.context).run { [self] in
                 try await chunkList(reference, size: size)
             }
         }
         var bytes = VersionBytes(
-            .stored(content), byteCount: content.byteCount, reader: versionReader, context: reading.downloads.context)
+            .stored(content), byteCount: content.byteCount, reader: versionReader, context: downloads.context)
         try await bytes.begin()
         return bytes
     }
 
     /// Neither searches nor fills the caches of downloads: versions are read rarely.
-    private var versionReader: ChunkReader { ChunkReader(packs: reading.downloads.packs) }
+    private var versionReader: ChunkReader { ChunkReader(packs: downloads.packs) }
 
     package func versionedEntry(_ number: InodeNumber) throws(FileError) -> Entry {
         let kind = try replica.attributes(of: number).kind
@@ -223,7 +233,7 @@ extension FileSystem {
         _ entry: Entry, with new: (content: Content, modified: Timestamp)?, conflicts: [ConflictVersion],
         discarding discarded: String? = nil
     ) throws(FileError) {
-        try requireWritableContainer()
+        try syncEngine.context.requireWritable()
         let isOpen = files.open.inode(entry.inode) != nil
         if new != nil, files.open.inode(entry.inode)?.hasWriters == true {
             throw FileError(.busy, "\(entry.name) is open for writing")
@@ -244,7 +254,7 @@ extension FileSystem {
             }
         }
         if new != nil { try showReplaced(entry, now: number) }
-        activity.noteLocalChange()
+        fileSystem.activity.noteLocalChange()
         publishReplaced(entry, now: number, conflicts: conflicts)
     }
 
@@ -255,39 +265,23 @@ extension FileSystem {
             try files.becameOrphan(entry.inode)
         }
         // A local file is downloaded again so that it stays local.
-        if try replica.inode(number).hasIncoming { try request(number, because: .version) }
+        if try replica.inode(number).hasIncoming { try ItemCommands(fileSystem).request(number, because: .version) }
     }
 
     private func publishReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {
-        guard coordination.events.hasObservers else { return }
-        if number != entry.inode, let place = try? locking.places.item(number) {
-            coordination.events.superseded(entry.inode, by: place)
+        guard events.hasObservers else { return }
+        if number != entry.inode, let place = try? events.places.item(number) {
+            events.superseded(entry.inode, by: place)
         }
         for version in entry.conflicts where !conflicts.contains(where: { $0.id == version.id }) {
-            coordination.events.version(.resolved, version.id.uuidString.lowercased(), of: number, by: .engine)
+            events.version(.resolved, version.id.uuidString.lowercased(), of: number, by: .engine)
         }
         if entry.conflicts.isEmpty != conflicts.isEmpty {
-            coordination.events.ubiquityAttributes(UbiquityKeys.conflicts, of: number)
+            events.ubiquityAttributes(UbiquityKeys.conflicts, of: number)
         }
-        coordination.events.changed(number, by: .engine)
+        events.changed(number, by: .engine)
     }
 
-    // MARK: Expiring
-
-    /// The interval between removals of expired versions.
-    private static let forgettingPause = Duration.seconds(3600)
-
-    /// Periodically removes versions replaced or deleted longer ago than ``historyRetention``.
-    func forgetOldVersions() async {
-        repeat {
-            do throws(FileError) {
-                try replica.dropHistory(before: environment.now().advanced(by: .zero - Self.historyRetention))
-            } catch {
-                logger.warning("failed to remove expired versions; trying again later", metadata: ["error": "\(error)"])
-            }
-            // Cancelled: the engine shuts down.
-        } while (try? await environment.sleep(Self.forgettingPause)) != nil
-    }
 }
 
 /// A version of a file that is neither current nor an unresolved conflict.
