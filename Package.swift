@@ -53,6 +53,7 @@ let package = Package(
         .target(name: "CLinux"),
 
         .target(name: "Model", swiftSettings: settings),
+        .target(name: "Linux", dependencies: ["Model", "CLinux"], swiftSettings: settings),
         .target(
             name: "Metering", dependencies: ["CLinux", .filesystem("CoreMetrics", "swift-metrics")],
             swiftSettings: settings),
@@ -60,7 +61,7 @@ let package = Package(
         .target(
             name: "Replica",
             dependencies: [
-                "Model", "CLinux", .filesystem("GRDB", "GRDB.swift"),
+                "Linux", "Model", "CLinux", .filesystem("GRDB", "GRDB.swift"),
                 .filesystem("GRDBSQLite", "GRDB.swift"),
             ],
             swiftSettings: settings),
@@ -81,20 +82,20 @@ let package = Package(
         .target(
             name: "Sync",
             dependencies: [
-                "Remote", "Replica", "Metering", "Model", .filesystem("CoreMetrics", "swift-metrics"),
+                "Remote", "Replica", "Metering", "Linux", "Model", .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "Transfer",
             dependencies: [
-                "Sync", "Remote", "Replica", "Model", "CLinux", .filesystem("Logging", "swift-log"),
+                "Sync", "Remote", "Replica", "Linux", "Model", "CLinux", .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "FileSystem",
             dependencies: [
-                "Sync", "Coordination", "Remote", "Replica", "Metering", "Model", "CLinux",
+                "Sync", "Coordination", "Remote", "Replica", "Metering", "Linux", "Model", "CLinux",
                 .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Logging", "swift-log"),
             ],
@@ -128,7 +129,7 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "Mount", "Control", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica",
-                "ControlAPI", "Metering", "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
+                "ControlAPI", "Metering", "Linux", "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Hummingbird", "hummingbird"), .filesystem("HummingbirdCore", "hummingbird"),
                 .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
                 .filesystem("ServiceLifecycle", "swift-service-lifecycle"),
@@ -166,7 +167,7 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "Control", "FileSystem", "Sync", "Coordination", "Remote", "Replica", "Model", "TestStores",
+                "Control", "FileSystem", "Sync", "Coordination", "Remote", "Replica", "Linux", "Model", "TestStores",
                 .filesystem("Logging", "swift-log"),
                 .filesystem("ArgumentParser", "swift-argument-parser"),
             ],
@@ -228,14 +229,14 @@ let package = Package(
         .testTarget(
             name: "ReplicaTests",
             dependencies: [
-                "Replica", "Model", "Programs", "SeededRandomness", .filesystem("GRDB", "GRDB.swift"),
+                "Replica", "Linux", "Model", "Programs", "SeededRandomness", .filesystem("GRDB", "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "DeviceTests",
             dependencies: [
                 "Control", "ControlAPI", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote",
-                "Replica", "Model", "Programs", "S3Server", "Mutations", "SeededRandomness", "TestStores",
+                "Replica", "Linux", "Model", "Programs", "S3Server", "Mutations", "SeededRandomness", "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

@@ -6,6 +6,7 @@ package import Model
 import Remote
 package import Replica
 import Sync
+import Linux
 
 /// Versions of an item: the current one, those that lost a conflict, and earlier ones.
 package struct ItemVersions: Sendable {

@@ -99,12 +99,10 @@ extension FileError: CustomStringConvertible {
     package var description: String { "\(detail) (\(code.rawValue))" }
 }
 
-extension FileError {
-    /// Translates the `errno` of a system call on the backing directory.
-    ///
-    /// - Parameter detail: The call and its arguments, as in `rename a -> b`.
-    package init(systemCall number: Int32, _ detail: String) {
-        let code: Code =
+extension FileError.Code {
+    /// The code of a failed system call on our own files.
+    package init(errno number: Int32) {
+        self =
             switch number {
             case ENOENT: .notFound
             case EEXIST: .exists
@@ -132,6 +130,14 @@ extension FileError {
             // Any other error on our own files is a fault of this machine, not of the caller.
             default: .inputOutput
             }
-        self.init(code, "\(detail): \(String(cString: strerror(number)))")
+    }
+}
+
+extension FileError {
+    /// Translates the `errno` of a system call on the backing directory.
+    ///
+    /// - Parameter detail: The call and its arguments, as in `rename a -> b`.
+    package init(systemCall number: Int32, _ detail: String) {
+        self.init(Code(errno: number), "\(detail): \(String(cString: strerror(number)))")
     }
 }

@@ -2,6 +2,7 @@ import GRDB
 import Foundation
 import Glibc
 package import Model
+package import Linux
 
 /// Changes of names by the mount: each call is one ``write(_:)``.
 extension Replica {

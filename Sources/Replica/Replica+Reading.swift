@@ -1,6 +1,7 @@
 import GRDB
 import Foundation
 package import Model
+package import Linux
 
 /// The read-only calls: answered from the index alone.
 extension Replica {

@@ -2,6 +2,7 @@ import Foundation
 package import Model
 import GRDB
 import Synchronization
+package import Linux
 
 /// This machine's copy of a container: the index (SQLite), authoritative for names and metadata, and the backing
 /// directory, authoritative for bytes.

@@ -1,4 +1,5 @@
 package import Model
+package import Linux
 
 /// The external dependencies of a replica, which tests can replace.
 package struct ReplicaEnvironment: Sendable {
@@ -55,6 +56,6 @@ extension ReplicaEnvironment {
     /// Gives bytes that were just written the time of ``diskTime``, if set. Related: `futimens(2)`.
     package func stamp(_ descriptor: Descriptor) throws(FileError) {
         guard let diskTime else { return }
-        try SystemCalls.setTimes(of: descriptor, modified: diskTime())
+        try descriptor.setTimes(modified: diskTime())
     }
 }

@@ -1,5 +1,6 @@
 package import Model
 package import Replica
+package import Linux
 
 /// The files as programs use them on this device, as far as sync needs to know and report.
 package protocol LocalFiles: Sendable {

@@ -3,6 +3,7 @@ import Remote
 import Replica
 import Sync
 import Synchronization
+import Linux
 
 /// Rebuilds the tree of a container in a directory, without a mount: the state of the newest commit, every chunk
 /// verified.

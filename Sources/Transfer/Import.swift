@@ -3,6 +3,7 @@ package import Model
 import Remote
 import Replica
 import Sync
+import Linux
 
 /// Uploads a local tree into a container, without a mount.
 ///

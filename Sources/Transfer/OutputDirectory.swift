@@ -4,6 +4,7 @@ import Glibc
 import Model
 import Replica
 import Synchronization
+import Linux
 
 /// A directory that an export fills. Every item in it is named by one component relative to the open directory, so that
 /// no name and no link of the container leads outside.

@@ -3,6 +3,7 @@ import Glibc
 import Model
 import Replica
 import Sync
+import Linux
 
 /// The private directory of a ``ScratchReplica``, below a parent that others may use too.
 ///

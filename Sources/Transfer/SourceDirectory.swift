@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Model
 import Replica
+import Linux
 
 /// A local directory that is imported. Its items are named relative to the open directory, and no link is followed.
 final class SourceDirectory: Sendable {

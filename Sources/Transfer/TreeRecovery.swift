@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 package import Model
 import Replica
+import Linux
 
 /// Copies items into a mounted container, at the paths that they have in another directory, and replaces nothing there.
 ///

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Model
 import Programs
+import Linux
 import Testing
 
 @testable import Replica
@@ -133,7 +134,7 @@ import Testing
         let descriptor = try lab.replica.openBytes(of: inode)
         #expect(pwrite(descriptor.rawValue, "HELLO", 5, 0) == 5)
         let written = Timestamp(rawValue: old.rawValue + 5_000_000_000)
-        try SystemCalls.setTimes(of: descriptor, modified: written)
+        try descriptor.setTimes(modified: written)
         switch change {
         case "link": _ = try lab.replica.link(inode, in: .root, as: try ItemName("h"))
         case "unlink": _ = try lab.replica.removeFile(try ItemName("g"), in: .root)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Model
+import Linux
 import Testing
 
 @testable import Replica

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Model
 import SeededRandomness
+import Linux
 import Testing
 
 @testable import Replica

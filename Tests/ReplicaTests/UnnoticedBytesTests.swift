@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Linux
 import Testing
 
 @testable import Replica

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 package import Model
 import Replica
+import Linux
 import Transfer
 
 extension StateDirectory {

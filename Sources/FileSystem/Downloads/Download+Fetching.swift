@@ -4,6 +4,7 @@ import Model
 import Remote
 import Replica
 import Sync
+import Linux
 
 /// The workers: they take demanded pieces first, and then the rest.
 extension Download {

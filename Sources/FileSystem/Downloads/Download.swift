@@ -3,6 +3,7 @@ import Remote
 import Replica
 import Sync
 import Synchronization
+import Linux
 
 /// Runs the download of one file: many readers, one fetch.
 ///

@@ -2,6 +2,7 @@ package import Model
 package import Remote
 package import Replica
 import Sync
+import Linux
 
 /// The bytes of a version: the local ones, or those in the container, verified.
 package struct VersionBytes: Sendable {

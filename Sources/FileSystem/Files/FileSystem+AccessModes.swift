@@ -1,7 +1,8 @@
 import Glibc
 import Model
-package import Replica
+import Replica
 import Sync
+package import Linux
 
 /// How the kernel accesses an open file.
 package enum OpenAccess: Sendable {

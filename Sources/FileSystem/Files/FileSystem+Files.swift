@@ -3,6 +3,7 @@ import Logging
 package import Model
 import Replica
 import Sync
+import Linux
 
 /// The end of open files: release, close, fsync.
 extension FileSystem {

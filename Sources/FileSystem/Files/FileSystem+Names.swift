@@ -5,6 +5,7 @@ import Foundation
 package import Model
 import Replica
 import Sync
+import Linux
 
 /// Names: every operation here is answered by the replica at once and wakes the uploader.
 extension FileSystem {

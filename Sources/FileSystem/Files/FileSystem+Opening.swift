@@ -4,6 +4,7 @@ import Logging
 package import Model
 import Replica
 import Sync
+import Linux
 
 package struct OpenedFile: Sendable {
     package let handle: HandleID

@@ -4,6 +4,7 @@ import Glibc
 package import Model
 import Remote
 import Replica
+import Linux
 
 /// Where the bytes of a read come from.
 package enum ByteSource: Sendable {

@@ -3,6 +3,7 @@ import Glibc
 package import Model
 import Replica
 import Sync
+import Linux
 
 /// The second flow: a write goes to the backing file at once, unless the file is claimed.
 extension FileSystem {

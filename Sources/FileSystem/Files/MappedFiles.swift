@@ -4,6 +4,7 @@ package import Model
 import Remote
 import Replica
 import Synchronization
+import Linux
 
 /// The files that were closed while a program may still write to them through a mapping that the daemon sees nothing
 /// of: one that the kernel passed to the backing file.

@@ -1,7 +1,8 @@
 import Logging
 package import Model
-package import Replica
+import Replica
 package import Sync
+package import Linux
 
 /// The files of the mount, as sync sees them.
 package final class MountFiles: LocalFiles {

@@ -1,5 +1,6 @@
 import Model
 import Replica
+import Linux
 
 /// How many of the mount's descriptors one process and one user may have: so many that there are always some left for
 /// others, however many open as many files as they can.

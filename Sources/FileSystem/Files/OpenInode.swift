@@ -1,6 +1,7 @@
 import Model
 import Replica
 import Synchronization
+import Linux
 
 /// An open file: where its bytes are, its writers, and how the kernel accesses it.
 ///

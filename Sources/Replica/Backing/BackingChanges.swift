@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Linux
 
 /// The calls on the backing directory within one index transaction, with their inverses.
 ///

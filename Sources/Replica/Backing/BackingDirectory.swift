@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// The directories on the disk that hold bytes: `files/` and the parts of `staging/`.
 ///
@@ -32,9 +33,7 @@ final class BackingDirectory: Sendable {
     }
 
     static func openDirectory(_ path: String) throws(FileError) -> Descriptor {
-        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        try SystemCalls.check(descriptor, "open \(path)")
-        return Descriptor(owning: descriptor)
+        try Descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
     }
 
     /// The directory of an inode, or `nil` while it exists only in the index.

@@ -1,5 +1,7 @@
+import CLinux
 import Glibc
 package import Model
+package import Linux
 
 /// Identifies a backing file wherever it was moved: its inode number on the disk and its birth time.
 ///
@@ -42,10 +44,44 @@ package struct BackingStatus: Sendable {
 extension BackingStatus {
     /// - Throws: The error of `statx(2)`.
     package init(of descriptor: Descriptor) throws(FileError) { self = try SystemCalls.status(of: descriptor) }
+
+    fileprivate init(_ name: String?, in directory: Descriptor) throws(FileError) {
+        let status = try SystemCalls.extendedStatus(name, in: directory, mask: STATX_BASIC_STATS | STATX_BTIME)
+        let hasBirth = status.stx_mask & UInt32(STATX_BTIME) != 0
+        identity = BackingIdentity(
+            inode: status.stx_ino, born: hasBirth ? Timestamp(status.stx_btime).rawValue : 0)
+        mode = status.stx_mode
+        linkCount = status.stx_nlink
+        size = Int64(bitPattern: status.stx_size)
+        blocks = Int64(bitPattern: status.stx_blocks)
+        accessed = Timestamp(status.stx_atime)
+        modified = Timestamp(status.stx_mtime)
+        changed = Timestamp(status.stx_ctime)
+        DiskClock.shared.note(changed)
+    }
+}
+
+extension Timestamp {
+    fileprivate init(_ time: statx_timestamp) {
+        self.init(seconds: time.tv_sec, nanoseconds: Int64(time.tv_nsec))
+    }
 }
 
 /// A name in a directory of the state directory.
-struct BackingPlace: Sendable {
-    var directory: Descriptor
-    var name: String
+typealias BackingPlace = Place
+
+extension SystemCalls {
+    /// Symbolic links are not followed.
+    static func status(_ place: BackingPlace) throws(FileError) -> BackingStatus {
+        try BackingStatus(place.name, in: place.directory)
+    }
+
+    /// - Returns: `nil` when there is nothing of that name.
+    static func statusIfPresent(_ place: BackingPlace) throws(FileError) -> BackingStatus? {
+        do { return try status(place) } catch { if error.code == .notFound { return nil } else { throw error } }
+    }
+
+    static func status(of descriptor: Descriptor) throws(FileError) -> BackingStatus {
+        try BackingStatus(nil, in: descriptor)
+    }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// The open bytes of local files, so that this process has each of them open once, whoever asks for them.
 ///

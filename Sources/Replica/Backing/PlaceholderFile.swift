@@ -1,6 +1,7 @@
 package import Foundation
 import Glibc
 import Model
+import Linux
 
 /// The small property list in the backing directory that represents a file whose bytes are not local.
 ///
@@ -76,10 +77,8 @@ extension PlaceholderFile {
             return nil
         }
         let descriptor = try SystemCalls.open(place, O_RDONLY)
-        var bytes = [UInt8](repeating: 0, count: Int(byteLimit))
-        let count = pread(descriptor.rawValue, &bytes, bytes.count, 0)
-        guard count >= 0 else { throw FileError(systemCall: errno, "read \(place.name)") }
-        return PlaceholderFile(data: Data(bytes.prefix(count)))
+        return PlaceholderFile(
+            data: Data(try descriptor.read(byteCount: Int(byteLimit), at: 0, as: "read \(place.name)")))
     }
 
     /// Whether a file is the remains of a placeholder after a power failure: it is renamed into place without being
@@ -87,10 +86,7 @@ extension PlaceholderFile {
     static func isBroken(_ place: BackingPlace, _ status: BackingStatus) throws(FileError) -> Bool {
         guard status.isFile, status.size <= byteLimit else { return false }
         let descriptor = try SystemCalls.open(place, O_RDONLY)
-        var bytes = [UInt8](repeating: 0, count: Int(byteLimit))
-        let count = pread(descriptor.rawValue, &bytes, bytes.count, 0)
-        guard count >= 0 else { throw FileError(systemCall: errno, "read \(place.name)") }
-        let present = bytes.prefix(count)
+        let present = try descriptor.read(byteCount: Int(byteLimit), at: 0, as: "read \(place.name)")
         return present.allSatisfy { $0 == 0 } || present.starts(with: "bplist00".utf8)
     }
 
@@ -100,10 +96,7 @@ extension PlaceholderFile {
         let temporary = BackingPlace(directory: backing.downloads, name: "placeholder-\(backing.makeNumber())")
         let descriptor = try SystemCalls.open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         do throws(FileError) {
-            let count = bytes.withUnsafeBytes { pwrite(descriptor.rawValue, $0.baseAddress, $0.count, 0) }
-            guard count == bytes.count else {
-                throw FileError(systemCall: count < 0 ? errno : ENOSPC, "write \(place.name)")
-            }
+            try descriptor.write([UInt8](bytes), at: 0, as: "write \(place.name)")
             try SystemCalls.replace(place, with: temporary)
         } catch {
             // The first error is more informative than one from cleaning up; repair empties the directory.

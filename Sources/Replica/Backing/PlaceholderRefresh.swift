@@ -1,5 +1,6 @@
 import GRDB
 import Model
+import Linux
 
 /// Makes the placeholder of one name agree with the index.
 ///

@@ -1,6 +1,7 @@
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// An empty file in `staging/downloads` that is created in advance, for the next download: creating one may have to
 /// wait for the disk, and would delay the reader's first byte.

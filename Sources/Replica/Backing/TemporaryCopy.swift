@@ -1,30 +1,17 @@
 import CLinux
 import Glibc
 package import Model
+package import Linux
 
 /// A copy of a file without a name, which is gone when it is closed.
 extension Replica {
     /// - Returns: The copy, and whether it is of one moment: the disk shares the bytes. Otherwise it was made piece by
     ///   piece, and the caller has to find out whether the file was written meanwhile.
     package func temporaryCopy(of source: Descriptor) throws(FileError) -> (copy: Descriptor, isOfOneMoment: Bool) {
-        let raw = Glibc.open(state.staging, O_RDWR | O_CLOEXEC | CLinux_O_TMPFILE, 0o600)
-        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
-        let copy = Descriptor(owning: raw)
-        if ioctl(raw, Self.shareBytes, source.rawValue) == 0 { return (copy, true) }
-        let byteCount = try source.status().size
-        try copy.truncate(to: byteCount)
-        var offset: Int64 = 0
-        while offset < byteCount {
-            let data = try source.dataExtent(from: offset, byteCount: byteCount)
-            offset = data.start
-            while offset < min(data.end, byteCount) {
-                let wanted = Int(min(1 << 20, min(data.end, byteCount) - offset))
-                let count = try source.copy(to: copy, from: offset, at: offset, byteCount: wanted)
-                // It was truncated meanwhile.
-                guard count > 0 else { return (copy, false) }
-                offset += Int64(count)
-            }
-        }
+        let copy = try Descriptor(state.staging, O_RDWR | CLinux_O_TMPFILE, mode: 0o600, as: "open")
+        if ioctl(copy.rawValue, Self.shareBytes, source.rawValue) == 0 { return (copy, true) }
+        // Whether it was truncated meanwhile is for the caller to find out too.
+        _ = try source.copyBytes(try source.status().size, to: copy)
         return (copy, false)
     }
 

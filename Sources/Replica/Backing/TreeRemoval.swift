@@ -1,5 +1,6 @@
 import Glibc
 package import Model
+package import Linux
 
 /// Removes a directory and its contents, by descriptors: no link is followed and no other file system is entered.
 package enum TreeRemoval {
@@ -8,7 +9,7 @@ package enum TreeRemoval {
     package static func remove(_ name: String, in parent: Descriptor, owner: UInt32) throws(FileError) {
         let place = BackingPlace(directory: parent, name: name)
         let directory = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
-        let status = try status(of: directory)
+        let status = try directory.status()
         guard status.st_uid == owner else { throw FileError(.notPermitted, "\(name) belongs to user \(status.st_uid)") }
         try empty(directory, device: status.st_dev)
         try SystemCalls.unlink(place, directory: true)
@@ -23,17 +24,11 @@ package enum TreeRemoval {
                 continue
             }
             let child = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
-            guard try status(of: child).st_dev == device else {
+            guard try child.status().st_dev == device else {
                 throw FileError(.crossDevice, "another file system is mounted on \(name)")
             }
             try empty(child, device: device)
             try SystemCalls.unlink(place, directory: true)
         }
-    }
-
-    private static func status(of directory: Descriptor) throws(FileError) -> stat {
-        var status = stat()
-        try SystemCalls.check(fstat(directory.rawValue, &status), "fstat")
-        return status
     }
 }

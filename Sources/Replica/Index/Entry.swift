@@ -1,5 +1,6 @@
 package import Foundation
 package import Model
+package import Linux
 
 /// A name in a directory, and the item that it has.
 package struct Entry: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Glibc
 import Model
+import Linux
 
 /// `recovered/` in the state directory: repair puts files there that it cannot place, for the user to inspect. They are
 /// never changed or deleted, and never become items.
@@ -11,7 +11,7 @@ struct RecoveredFiles {
     /// Moves a file there, under its own name or a numbered one.
     /// - Returns: Its new path, relative to the state directory.
     func take(_ place: BackingPlace, named text: String) throws -> String {
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(systemCall: errno, "mkdir \(path)") }
+        try SystemCalls.makeDirectory(ifMissing: path)
         let directory = try BackingDirectory.openDirectory(path)
         // A name on the disk need not be a valid item name.
         let name = try (try? ItemName(text)) ?? ItemName("file")

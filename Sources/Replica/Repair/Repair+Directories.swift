@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Model
+import Linux
 
 extension Repair {
     /// Moves every directory to its place in the index, from the root down.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import Model
+import Linux
 
 extension Repair {
     /// How many inodes are read at a time.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 import Model
+import Linux
 
 extension Repair {
     /// Files without inode or transfer: deleted if repair can account for them, else adopted.

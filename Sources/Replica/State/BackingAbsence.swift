@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import GRDB
 package import Model
+import Linux
 
 /// Detects that one half of the state is missing: an index without its backing directory, or files without their index.
 ///

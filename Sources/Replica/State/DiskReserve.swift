@@ -1,6 +1,7 @@
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// A few megabytes that are reserved so that items can be removed on a full disk: even that needs space in the index.
 final class DiskReserve: Sendable {

@@ -3,6 +3,7 @@ import GRDB
 import GRDBSQLite
 import Glibc
 package import Model
+import Linux
 
 /// The result of opening a state directory.
 struct OpenedState {
@@ -51,8 +52,7 @@ extension Replica {
         // From here on, ending without close() leaves the marker.
         try lock.writeRunningMarker()
         let outcome = try Repair.run(writer, state, backing, environment, before: before)
-        let raw = Glibc.open(state.log, O_RDONLY | O_CLOEXEC)
-        try SystemCalls.check(raw, "open \(state.log)")
+        let log = try Descriptor(state.log, O_RDONLY)
         let (applied, quota) = try translated {
             try writer.read { database in
                 let rows = Rows(database: database)
@@ -66,7 +66,7 @@ extension Replica {
         let replica = Replica(
             opened: OpenedState(
                 state: state, writer: writer, readers: readers, backing: backing, lock: lock,
-                log: Descriptor(owning: raw),
+                log: log,
                 reserve: try DiskReserve(state), device: device, applied: CommitNumber(bitPattern: applied),
                 quota: quota,
                 report: outcome.report),
@@ -88,7 +88,7 @@ extension Replica {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
-        try SystemCalls.check(chmod(path, 0o700), "chmod \(path)")
+        try SystemCalls.setMode(of: path, 0o700)
     }
 
     private static func configuration(readonly: Bool) -> Configuration {
@@ -137,7 +137,7 @@ extension Replica {
         }
         try IndexMigrations.migrator.migrate(writer)
         for path in [state.index, state.log] where access(path, F_OK) == 0 {
-            try SystemCalls.check(chmod(path, 0o600), "chmod \(path)")
+            try SystemCalls.setMode(of: path, 0o600)
         }
         return writer
     }
@@ -232,9 +232,9 @@ extension Replica {
 
     private static func presentFiles(_ state: ReplicaDirectory) throws(FileError) -> BackingStatus? {
         var status = stat()
-        guard lstat(state.files, &status) == 0 else {
-            if errno == ENOENT { return nil }
-            throw FileError(systemCall: errno, "stat \(state.files)")
+        do throws(FileError) { try SystemCalls.check("stat", state.files) { lstat(state.files, &status) } } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
         }
         return try SystemCalls.status(of: try BackingDirectory.openDirectory(state.files))
     }

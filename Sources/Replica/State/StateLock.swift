@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// The lock of a state directory: one daemon at a time. Records whether the previous daemon shut down cleanly.
 final class StateLock: Sendable {
@@ -21,13 +22,9 @@ final class StateLock: Sendable {
     /// - Throws: `busy` when another daemon has it.
     init(_ state: ReplicaDirectory) throws(FileError) {
         self.state = state
-        let raw = open(state.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        try SystemCalls.check(raw, "open \(state.lock)")
-        let descriptor = Descriptor(owning: raw)
+        let descriptor = try Descriptor(state.lock, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         var attempts = 0
-        while flock(raw, LOCK_EX | LOCK_NB) != 0 {
-            let number = errno
-            guard number == EWOULDBLOCK else { throw FileError(systemCall: number, "flock \(state.lock)") }
+        while try !descriptor.lock(as: "flock \(state.lock)") {
             // A daemon that is just ending, or a program that it was starting, still has it for a moment.
             attempts += 1
             guard attempts <= Self.attempts else {
@@ -35,10 +32,11 @@ final class StateLock: Sendable {
             }
             usleep(Self.pauseMicroseconds)
         }
-        let text = Array("\(getpid())\n".utf8)
-        // Only for people: on a full disk there may be no space for it, and the lock holds without.
-        guard ftruncate(raw, 0) == 0, pwrite(raw, text, text.count, 0) == text.count || errno == ENOSPC else {
-            throw FileError(systemCall: errno, "write \(state.lock)")
+        let detail = "write \(state.lock)"
+        try descriptor.truncate(to: 0, as: detail)
+        do throws(FileError) { try descriptor.write(Array("\(getpid())\n".utf8), at: 0, as: detail) } catch {
+            // Only for people: on a full disk there may be no space for it, and the lock holds without.
+            guard error.code == .diskFull else { throw error }
         }
         self.descriptor = Mutex(descriptor)
     }
@@ -60,14 +58,12 @@ final class StateLock: Sendable {
     /// - Returns: What holds the lock as long as it lives; `nil` when there is no lock.
     /// - Throws: `busy` when a daemon has it.
     static func hold(_ state: ReplicaDirectory) throws(FileError) -> Descriptor? {
-        let raw = open(state.lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard raw >= 0 else {
-            if errno == ENOENT { return nil }
-            throw FileError(systemCall: errno, "open \(state.lock)")
+        let descriptor: Descriptor
+        do throws(FileError) { descriptor = try Descriptor(state.lock, O_RDONLY | O_NOFOLLOW) } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
         }
-        let descriptor = Descriptor(owning: raw)
-        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
-            guard errno == EWOULDBLOCK else { throw FileError(systemCall: errno, "flock \(state.lock)") }
+        guard try descriptor.lock(as: "flock \(state.lock)") else {
             throw FileError(.busy, "another daemon uses the state \(state.path)\(holder(of: state))")
         }
         return descriptor
@@ -87,27 +83,21 @@ final class StateLock: Sendable {
 
     func writeRunningMarker() throws(FileError) {
         let text = "\(Self.diskLife(of: state) ?? "unknown") \(getpid())\n"
-        let raw = open(state.running, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        try SystemCalls.check(raw, "open \(state.running)")
-        let descriptor = Descriptor(owning: raw)
-        let bytes = Array(text.utf8)
-        guard write(raw, bytes, bytes.count) == bytes.count else {
-            throw FileError(systemCall: errno, "write \(state.running)")
-        }
-        try SystemCalls.check(fsync(descriptor.rawValue), "fsync \(state.running)")
+        let descriptor = try Descriptor(state.running, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600)
+        try descriptor.write(Array(text.utf8), at: 0, as: "write \(state.running)")
+        try descriptor.synchronize(as: "fsync \(state.running)")
         try syncDirectory()
     }
 
     func removeRunningMarker() throws(FileError) {
-        try SystemCalls.check(unlink(state.running), "unlink \(state.running)")
+        try SystemCalls.check("unlink", state.running) { unlink(state.running) }
         try syncDirectory()
     }
 
     func release() { descriptor.withLock { $0 = nil } }
 
     private func syncDirectory() throws(FileError) {
-        let directory = try BackingDirectory.openDirectory(state.path)
-        try SystemCalls.check(fsync(directory.rawValue), "fsync \(state.path)")
+        try BackingDirectory.openDirectory(state.path).synchronize(as: "fsync \(state.path)")
     }
 
     /// Constant as long as written data, synced or not, can still be read: a boot, and within it one mount of the disk.

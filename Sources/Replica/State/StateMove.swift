@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 package import Model
+import Linux
 
 /// Moves a state directory to another disk.
 ///
@@ -45,10 +46,12 @@ package struct StateMove {
         let lock = try StateLock(old)
         defer { lock.release() }
         // Within one disk nothing else changes.
-        if rename(old.path, new.path) == 0 { return }
-        // EBUSY: one of the two is a mount point.
-        guard [EXDEV, EBUSY, ENOTEMPTY, EEXIST].contains(errno) else {
-            throw FileError(systemCall: errno, "rename \(old.path) -> \(new.path)")
+        do throws(FileError) {
+            try SystemCalls.check("rename", "\(old.path) -> \(new.path)") { rename(old.path, new.path) }
+            return
+        } catch {
+            // Busy: one of the two is a mount point.
+            guard [.crossDevice, .busy, .notEmpty, .exists].contains(error.code) else { throw error }
         }
         guard lock.before() == .orderly else {
             throw FileError(
@@ -78,7 +81,7 @@ package struct StateMove {
     }
 
     private func makeEmpty(_ path: String) throws(FileError) {
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(systemCall: errno, "mkdir \(path)") }
+        try SystemCalls.makeDirectory(ifMissing: path)
         let names = try SystemCalls.names(in: BackingDirectory.openDirectory(path))
         guard names.allSatisfy({ $0 == Self.diskName }) else {
             throw FileError(
@@ -100,7 +103,7 @@ package struct StateMove {
             let index = try DatabaseQueue(path: movingIndex)
             try index.write { try renumber(Rows(database: $0)) { numbers[$0].flatMap { found[$0] } } }
             try index.close()
-            try SystemCalls.check(chmod(movingIndex, 0o600), "chmod \(movingIndex)")
+            try SystemCalls.setMode(of: movingIndex, 0o600)
         }
     }
 
@@ -140,18 +143,17 @@ package struct StateMove {
         let directory = try BackingDirectory.openDirectory(old.path)
         let mark = BackingPlace(directory: directory, name: Self.movedName)
         let file = try SystemCalls.open(mark, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
-        let bytes = Array(new.path.utf8)
-        try SystemCalls.check(Int32(write(file.rawValue, bytes, bytes.count)), "write \(Self.movedName)")
-        try SystemCalls.check(fsync(file.rawValue), "fsync \(Self.movedName)")
-        try SystemCalls.check(fsync(directory.rawValue), "fsync \(old.path)")
+        try file.write(Array(new.path.utf8), at: 0, as: "write \(Self.movedName)")
+        try file.synchronize(as: "fsync \(Self.movedName)")
+        try directory.synchronize(as: "fsync \(old.path)")
     }
 
     /// From here on only the new state can be mounted.
     private func finish() throws(FileError) {
         let directory = try BackingDirectory.openDirectory(new.path)
         if access(movingIndex, F_OK) == 0 {
-            try SystemCalls.check(rename(movingIndex, new.index), "rename \(movingIndex)")
-            try SystemCalls.check(fsync(directory.rawValue), "fsync \(new.path)")
+            try SystemCalls.check("rename", movingIndex) { rename(movingIndex, new.index) }
+            try directory.synchronize(as: "fsync \(new.path)")
         }
         let parent = try BackingDirectory.openDirectory("\(old.path)/..")
         let name = String(ItemPath(old.path).last ?? "")

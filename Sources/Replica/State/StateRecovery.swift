@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Glibc
 package import Model
+import Linux
 
 /// Makes a new state of one whose machine is lost: mounted, it uploads what the container does not have.
 ///
@@ -60,9 +61,7 @@ package struct StateRecovery {
         let lock = try StateLock.hold(old)
         before = StateLock.before(old)
         for directory in [new.path, new.files, new.staging, new.downloads, new.removed, new.aside] {
-            guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-                throw FileError(systemCall: errno, "mkdir \(directory)")
-            }
+            try SystemCalls.makeDirectory(ifMissing: directory)
         }
         try copyIndex()
         let writer = try translated { try Replica.openIndex(new) }

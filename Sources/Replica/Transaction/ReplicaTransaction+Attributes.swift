@@ -1,6 +1,7 @@
 import GRDB
 import Foundation
 import Model
+import Linux
 
 /// Changes of metadata by the mount.
 extension ReplicaTransaction {

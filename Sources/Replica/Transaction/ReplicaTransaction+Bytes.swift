@@ -2,6 +2,7 @@ import GRDB
 import Foundation
 import Glibc
 import Model
+import Linux
 
 /// Changes of local bytes by the mount.
 extension ReplicaTransaction {

@@ -2,6 +2,7 @@ import GRDB
 import Foundation
 import Glibc
 import Model
+import Linux
 
 /// Bytes being downloaded: a sparse file of full size in `staging/downloads`, and one rename when it is complete.
 extension ReplicaTransaction {
@@ -31,7 +32,7 @@ extension ReplicaTransaction {
 
     private func startTransfer(of number: InodeNumber, _ content: Content, _ packed: Data) throws -> StagingFile {
         let (place, descriptor) = try stagingFile(of: number)
-        try SystemCalls.check(ftruncate(descriptor.rawValue, off_t(content.byteCount)), "ftruncate \(place.name)")
+        try descriptor.truncate(to: content.byteCount, as: "ftruncate \(place.name)")
         let identity = try SystemCalls.status(of: descriptor).identity
         let have = ChunkSet(count: content.pieces.count)
         try rows.execute(

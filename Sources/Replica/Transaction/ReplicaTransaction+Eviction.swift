@@ -2,6 +2,7 @@ import GRDB
 import Foundation
 import Glibc
 import Model
+import Linux
 
 /// Eviction of bytes, and the placeholders that represent them.
 extension ReplicaTransaction {

@@ -1,5 +1,6 @@
 import GRDB
 package import Model
+import Linux
 
 /// Which items are synced, by their names and by what they are.
 extension ReplicaTransaction {

@@ -2,6 +2,7 @@ import CLinux
 import GRDB
 import Glibc
 import Model
+import Linux
 
 /// Creating and removing names by the mount.
 extension ReplicaTransaction {
@@ -26,7 +27,7 @@ extension ReplicaTransaction {
         let descriptor = try changes.createFile(at: place, mode: Self.backingMode(mode))
         try DescriptorReserve.spare(descriptor)
         // The time of the first stat is that of the bytes, so that the first write cannot move it back.
-        if environment.diskTime == nil { try SystemCalls.setTimes(of: descriptor, modified: now) }
+        if environment.diskTime == nil { try descriptor.setTimes(modified: now) }
         changes.notedNewFile(in: parent)
         try environment.stamp(descriptor)
         var row = row(new)

@@ -1,5 +1,6 @@
 import GRDB
 import Model
+import Linux
 
 /// Renames by the mount. Related: `renameat2(2)`.
 ///

@@ -1,6 +1,6 @@
 package import Model
 import Remote
-package import Replica
+package import Linux
 
 /// Cuts a local file into chunks, in order. Holes are not read: a sparse file of a terabyte costs only what its data
 /// costs.

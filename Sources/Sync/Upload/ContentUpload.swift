@@ -1,6 +1,7 @@
 package import Model
 package import Remote
 package import Replica
+package import Linux
 
 /// Uploads the bytes of local files: new bytes go into packs, all others are only referred to.
 ///

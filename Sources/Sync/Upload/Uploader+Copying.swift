@@ -2,6 +2,7 @@ import Logging
 package import Model
 import Replica
 import Synchronization
+import Linux
 
 /// Uploads copies of files that are written for ever.
 extension Uploader {

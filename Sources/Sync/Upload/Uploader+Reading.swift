@@ -4,6 +4,7 @@ import Model
 import Remote
 import Replica
 import Synchronization
+import Linux
 
 /// Reads an item for upload, and its bytes into packs.
 extension Uploader {

@@ -4,6 +4,7 @@ import Glibc
 import Model
 import Remote
 import Replica
+import Linux
 import TestStores
 
 /// The contents that a device shows, read without faults and without transfers.

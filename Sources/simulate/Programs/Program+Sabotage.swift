@@ -2,6 +2,7 @@ import FileSystem
 import Glibc
 import Model
 import Replica
+import Linux
 
 extension Program {
     /// Breaks something occasionally.

@@ -1,6 +1,7 @@
 import Glibc
 import Model
 import Replica
+import Linux
 import Testing
 
 @testable import FileSystem

@@ -1,5 +1,6 @@
 import CLinux
 import Replica
+import Linux
 
 extension Descriptor {
     /// The longest value and the longest list of names in bytes (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
