@@ -67,7 +67,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Remote",
-            dependencies: ["Model", "CLinux", "CZlib", .filesystem("Crypto", "swift-crypto")],
+            dependencies: ["Linux", "Model", "CLinux", "CZlib", .filesystem("Crypto", "swift-crypto")],
             swiftSettings: settings),
         .target(
             name: "RemoteS3",

@@ -12,7 +12,7 @@ package final class Descriptor: Sendable {
     ///
     /// - Parameter detail: For people; by default `open` and the path.
     package convenience init(
-        _ path: String, _ flags: Int32, mode: UInt16 = 0, as detail: @autoclosure () -> String? = nil
+        _ path: String, _ flags: Int32 = O_RDONLY, mode: UInt16 = 0, as detail: @autoclosure () -> String? = nil
     ) throws(FileError) {
         self.init(
             owning: try SystemCalls.check("open", path, as: detail()) { open(path, flags | O_CLOEXEC, mode_t(mode)) })

@@ -74,8 +74,8 @@ package enum SystemCalls {
     }
 
     /// Related: `mkdirat(2)`.
-    package static func makeDirectory(_ place: Place) throws(FileError) {
-        try check("mkdir", place.name) { mkdirat(place.directory.rawValue, place.name, 0o700) }
+    package static func makeDirectory(_ place: Place, mode: UInt16 = 0o700) throws(FileError) {
+        try check("mkdir", place.name) { mkdirat(place.directory.rawValue, place.name, mode_t(mode)) }
     }
 
     /// Makes a directory that may be there already, as may anything else of that name. Related: `mkdir(2)`.

@@ -2,6 +2,7 @@ import CZlib
 import Crypto
 import Glibc
 import Model
+import Linux
 
 extension Gzip {
     /// How much of a file is read at a time: 1 MiB.
@@ -12,35 +13,35 @@ extension Gzip {
     ///
     /// - Parameter target: A file that does not exist.
     /// - Returns: The length of the compressed file in bytes.
-    static func compress(file source: String, to target: String) throws(SystemCallFailure) -> Int64 {
-        let input = try OpenFile(path: source, flags: O_RDONLY)
-        let output = try OpenFile(path: target, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+    static func compress(file source: String, to target: String) throws(FileError) -> Int64 {
+        let input = try Descriptor(source, O_RDONLY)
+        let output = try Descriptor(target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         let zlib = ZlibStream.packing(comment: try hash(of: input).description)
         var offset: Int64 = 0
         var byteCount: Int64 = 0
         var isLast = false
         while !isLast {
-            let piece = try input.read(offset..<offset + Int64(readByteCount))
+            let piece = try input.read(byteCount: readByteCount, at: offset)
             offset += Int64(piece.count)
             isLast = piece.count < readByteCount
             let flush = isLast ? Z_FINISH : Z_NO_FLUSH
-            try zlib.feed(piece) { (stream) throws(SystemCallFailure) in
+            try zlib.feed(piece) { (stream) throws(FileError) in
                 deflate(stream, flush)
                 // Unused output space means that this piece is finished.
                 return stream.pointee.avail_out > 0
-            } _: { (bytes) throws(SystemCallFailure) in
-                try output.write(bytes)
+            } _: { (bytes) throws(FileError) in
+                try output.append(bytes)
                 byteCount += Int64(bytes.count)
             }
         }
         return byteCount
     }
 
-    private static func hash(of file: OpenFile) throws(SystemCallFailure) -> ChunkHash {
+    private static func hash(of file: Descriptor) throws(FileError) -> ChunkHash {
         var digest = SHA256()
         var offset: Int64 = 0
         while true {
-            let piece = try file.read(offset..<offset + Int64(readByteCount))
+            let piece = try file.read(byteCount: readByteCount, at: offset)
             guard !piece.isEmpty else { return ChunkHash(digest: digest.finalize()) }
             digest.update(data: piece)
             offset += Int64(piece.count)
@@ -56,7 +57,7 @@ final class GzipUnpacker {
         case damaged
         /// The output exceeds the limit.
         case tooLong
-        case notWritten(SystemCallFailure)
+        case notWritten(FileError)
     }
 
     private let zlib = ZlibStream.unpacking(commentByteLimit: 2 * ChunkHash.byteCount)
@@ -78,7 +79,7 @@ final class GzipUnpacker {
 
     /// Consumes the next piece and passes on its output.
     func take(
-        _ piece: [UInt8], _ handle: (UnsafeRawBufferPointer) throws(SystemCallFailure) -> Void
+        _ piece: [UInt8], _ handle: (UnsafeRawBufferPointer) throws(FileError) -> Void
     ) throws(Failure) {
         guard !piece.isEmpty else { return }
         // One member without trailing data.
@@ -99,7 +100,7 @@ final class GzipUnpacker {
             byteCount += Int64(bytes.count)
             guard byteCount <= limit else { throw .tooLong }
             digest.update(bufferPointer: bytes)
-            do throws(SystemCallFailure) { try handle(bytes) } catch { throw .notWritten(error) }
+            do throws(FileError) { try handle(bytes) } catch { throw .notWritten(error) }
         }
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 package import Model
 import Synchronization
+import Linux
 
 /// The objects `snapshot/NUMBER`: gzip of a SQLite file with all items as of a commit, for devices that do not read the
 /// whole log.
@@ -44,7 +45,7 @@ package struct SnapshotStore: Sendable {
     ) async throws(StoreError) {
         let key = Self.key(number)
         let byteCount = try await queue.run { () throws(StoreError) in
-            do throws(SystemCallFailure) {
+            do throws(FileError) {
                 return try Gzip.compress(file: path, to: scratch)
             } catch {
                 throw error.storeError(key: key)
@@ -67,10 +68,10 @@ package struct SnapshotStore: Sendable {
     /// - Throws: ``StoreError`` with `corrupt` when it is not what was written, `notFound` when there is none.
     package func fetch(_ number: CommitNumber, to path: String?) async throws(StoreError) {
         let key = Self.key(number)
-        let target: OpenFile?
-        do throws(SystemCallFailure) {
-            target = try path.map { path throws(SystemCallFailure) in
-                try OpenFile(path: path, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        let target: Descriptor?
+        do throws(FileError) {
+            target = try path.map { path throws(FileError) in
+                try Descriptor(path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             }
         } catch {
             throw error.storeError(key: key)
@@ -97,10 +98,10 @@ private final class Unpacking: Sendable {
 
     init(_ unpacker: sending GzipUnpacker) { self.unpacker = Mutex(unpacker) }
 
-    func take(_ piece: [UInt8], into target: OpenFile?, key: String) throws(StoreError) {
+    func take(_ piece: [UInt8], into target: Descriptor?, key: String) throws(StoreError) {
         let failure = unpacker.withLock { unpacker -> GzipUnpacker.Failure? in
             do throws(GzipUnpacker.Failure) {
-                try unpacker.take(piece) { (bytes) throws(SystemCallFailure) in try target?.write(bytes) }
+                try unpacker.take(piece) { (bytes) throws(FileError) in try target?.append(bytes) }
                 return nil
             } catch {
                 return error

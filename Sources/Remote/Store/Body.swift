@@ -1,3 +1,6 @@
+import Model
+import Linux
+
 /// The data of a write: bytes in memory, or a part of a local file that is read while it is sent.
 package enum Body: Sendable {
     case bytes([UInt8])
@@ -28,17 +31,18 @@ package enum Body: Sendable {
             }
             try result.get()
         case .file(let path, let range):
-            let file: OpenFile
-            do throws(SystemCallFailure) { file = try OpenFile(path: path, flags: 0) } catch {
-                throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
+            let file: Descriptor
+            do throws(FileError) { file = try Descriptor(path) } catch {
+                throw StoreError(.invalid, key: key, "cannot read \(path): \(error.sentence)")
             }
             var offset = range.lowerBound
             while offset < range.upperBound {
                 let piece: [UInt8]
-                do throws(SystemCallFailure) {
-                    piece = try file.read(offset..<min(range.upperBound, offset + Int64(Self.pieceByteCount)))
+                do throws(FileError) {
+                    let wanted = Int(min(range.upperBound - offset, Int64(Self.pieceByteCount)))
+                    piece = try file.read(byteCount: wanted, at: offset)
                 } catch {
-                    throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
+                    throw StoreError(.invalid, key: key, "cannot read \(path): \(error.sentence)")
                 }
                 guard !piece.isEmpty else {
                     throw StoreError(.invalid, key: key, "\(path) was truncated while it was being sent")

@@ -1,3 +1,6 @@
+import Model
+import Linux
+
 /// Reads a body piece by piece, from any offset and any number of times, for callers that must not block.
 package final class BodyReader: Sendable {
     package let byteCount: Int64
@@ -6,7 +9,7 @@ package final class BodyReader: Sendable {
 
     private enum Source: Sendable {
         case bytes([UInt8])
-        case file(OpenFile, path: String, start: Int64)
+        case file(Descriptor, path: String, start: Int64)
     }
 
     /// Threads for all files that are being sent.
@@ -19,8 +22,8 @@ package final class BodyReader: Sendable {
         case .bytes(let bytes): return BodyReader(.bytes(bytes), byteCount: body.byteCount, key: key)
         case .file(let path, let range):
             let file = try await queue.run { () throws(StoreError) in
-                do throws(SystemCallFailure) { return try OpenFile(path: path, flags: 0) } catch {
-                    throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
+                do throws(FileError) { return try Descriptor(path) } catch {
+                    throw StoreError(.invalid, key: key, "cannot read \(path): \(error.sentence)")
                 }
             }
             return BodyReader(.file(file, path: path, start: range.lowerBound), byteCount: body.byteCount, key: key)
@@ -42,10 +45,10 @@ package final class BodyReader: Sendable {
         case .file(let file, let path, let start):
             return try await Self.queue.run { [key] () throws(StoreError) in
                 let piece: [UInt8]
-                do throws(SystemCallFailure) {
-                    piece = try file.read(start + range.lowerBound..<start + range.upperBound)
+                do throws(FileError) {
+                    piece = try file.read(byteCount: range.count, at: start + range.lowerBound)
                 } catch {
-                    throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
+                    throw StoreError(.invalid, key: key, "cannot read \(path): \(error.sentence)")
                 }
                 guard piece.count == range.count else {
                     throw StoreError(.invalid, key: key, "\(path) was truncated while it was being sent")

@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Linux
 
 /// Finds the first keys of a directory store in the order of their bytes, regardless of the file system's order.
 struct DirectoryListing {
@@ -18,14 +19,14 @@ struct DirectoryListing {
         self.limit = limit
     }
 
-    mutating func read() throws(SystemCallFailure) -> [ObjectListing] {
+    mutating func read() throws(FileError) -> [ObjectListing] {
         guard limit > 0 else { return [] }
         // Starts at the directory that the prefix names: one that was replaced is refused rather than skipped.
         try collect(below: prefix.utf8.lastIndex(of: ItemPath.separator).map { String(prefix[...$0]) } ?? "")
         keep()
         var objects: [ObjectListing] = []
         // Sorted keys of one directory are adjacent.
-        var last: (key: Substring, directory: OpenFile)?
+        var last: (key: Substring, directory: Descriptor)?
         for key in keys {
             let parent = key.utf8.lastIndex(of: ItemPath.separator).map { key[..<$0] } ?? ""
             if last.map({ $0.key.isBytewiseEqual(to: parent) }) != true {
@@ -35,25 +36,25 @@ struct DirectoryListing {
             let name = key.droppingBytes(parent.isEmpty ? 0 : parent.utf8.count + 1)
             // Deleted meanwhile, or not created by this store.
             guard let status = StoreRoot.ResolvedPath(directory: directory, name: name, path: key).status(),
-                status.st_mode & S_IFMT == S_IFREG
+                status.kind == S_IFREG
             else { continue }
-            objects.append(ObjectListing(key: key, byteCount: Int64(status.st_size)))
+            objects.append(ObjectListing(key: key, byteCount: status.size))
         }
         return objects
     }
 
     /// - Returns: `nil` when it was deleted meanwhile.
-    private func directory(_ key: Substring) throws(SystemCallFailure) -> OpenFile? {
-        do throws(SystemCallFailure) { return try root.directory(ItemPath(String(key)).components) } catch {
-            guard error.number == ENOENT else { throw error }
+    private func directory(_ key: Substring) throws(FileError) -> Descriptor? {
+        do throws(FileError) { return try root.directory(ItemPath(String(key)).components) } catch {
+            guard error.code == .notFound else { throw error }
             return nil
         }
     }
 
     /// - Parameter directory: Empty, or a key with a slash at its end.
-    private mutating func collect(below directory: String) throws(SystemCallFailure) {
+    private mutating func collect(below directory: String) throws(FileError) {
         var directories: [String] = []
-        do throws(SystemCallFailure) {
+        do throws(FileError) {
             try Self.forEachEntry(in: try root.directory(ItemPath(directory).components)) { name, isDirectory in
                 let key = directory + name
                 // A name that is no valid key was put there by someone else; skipping it also limits the depth.
@@ -67,7 +68,7 @@ struct DirectoryListing {
             }
         } catch {
             // A directory without objects need not exist.
-            guard error.number == ENOENT else { throw error }
+            guard error.code == .notFound else { throw error }
         }
         for directory in directories { try collect(below: directory) }
     }
@@ -90,36 +91,17 @@ struct DirectoryListing {
     /// Calls `handle` with every name that can be part of a key, and whether it is a directory's. Related:
     /// `readdir(3)`.
     static func forEachEntry(
-        in directory: OpenFile, _ handle: (_ name: String, _ isDirectory: Bool) -> Void
-    ) throws(SystemCallFailure) {
-        // A separate open file, since the stream moves and closes the one that it is given.
-        let descriptor = try SystemCallFailure.check("opendir") {
-            openat(directory.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        }
-        guard let stream = fdopendir(descriptor) else {
-            let number = errno
-            close(descriptor)
-            throw SystemCallFailure(call: "opendir", number: number)
-        }
-        defer { closedir(stream) }
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else {
-                guard errno == 0 else { throw SystemCallFailure(call: "readdir", number: errno) }
-                return
-            }
-            // The declared 256 bytes may reach beyond the entry, so the name is read in place.
-            let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
-            let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
-            guard !name.utf8.starts(with: ".".utf8) else { continue }
-            handle(name, isDirectory(entry.pointee.d_type, name, in: directory))
+        in directory: Descriptor, _ handle: (_ name: String, _ isDirectory: Bool) -> Void
+    ) throws(FileError) {
+        try SystemCalls.forEachName(in: directory) { bytes, type in
+            let name = String(cString: bytes)
+            guard !name.utf8.starts(with: ".".utf8) else { return }
+            handle(name, isDirectory(type, name, in: directory))
         }
     }
 
-    private static func isDirectory(_ type: UInt8, _ name: String, in directory: OpenFile) -> Bool {
+    private static func isDirectory(_ type: UInt8, _ name: String, in directory: Descriptor) -> Bool {
         guard type == DT_UNKNOWN else { return type == DT_DIR }
-        var status = stat()
-        return fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-            && status.st_mode & S_IFMT == S_IFDIR
+        return (try? SystemCalls.entry(Place(directory: directory, name: name)))?.kind == S_IFDIR
     }
 }

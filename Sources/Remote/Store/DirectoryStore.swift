@@ -1,5 +1,7 @@
 import Glibc
+import Model
 import Synchronization
+import Linux
 
 /// A store in a directory: the object `log/7` is the file `log/7` below the root.
 ///
@@ -31,27 +33,27 @@ package final class DirectoryStore: ObjectStore {
     package init(root: String, createIfMissing: Bool) throws(StoreError) {
         self.root = root
         queue = BlockingQueue(name: "dewpoint.store \(root)")
-        do throws(SystemCallFailure) {
+        do throws(FileError) {
             if createIfMissing { try Self.makeRoot(root) }
             // The next commit relies on the contents of the directory, so a disk that is not mounted must not look
             // empty.
             if !createIfMissing, try Self.isEmpty(try StoreRoot(path: root)) {
-                throw SystemCallFailure(call: "readdir", number: ENOENT)
+                throw FileError(FailedCall("readdir", ENOENT))
             }
         } catch {
-            guard error.number == ENOENT else { throw error.storeError(key: root) }
+            guard error.code == .notFound else { throw error.storeError(key: root) }
             throw StoreError(
                 .notFound, key: root,
                 "the directory is missing or empty: is its disk mounted, has a container been created there?")
         }
-        do throws(SystemCallFailure) {
+        do throws(FileError) {
             let opened = try StoreRoot(path: root)
             try opened.makeDirectory(Self.temporaryDirectory)
             try TemporaryFile.removeStale(in: try opened.directory([Self.temporaryDirectory[...]]))
             isWritable = true
         } catch {
             // EPERM: the directory is immutable; see chattr(1).
-            guard [EROFS, EACCES, EPERM].contains(error.number) else { throw error.storeError(key: root) }
+            guard [.readOnly, .denied, .notPermitted].contains(error.code) else { throw error.storeError(key: root) }
             isWritable = false
         }
     }
@@ -68,8 +70,9 @@ package final class DirectoryStore: ObjectStore {
             let start = position.value.withLock { $0 }
             guard start < range.upperBound else { return nil }
             let piece = try await queue.run { () throws(StoreError) in
-                do throws(SystemCallFailure) {
-                    return try file.read(start..<min(range.upperBound, start + Int64(Body.pieceByteCount)))
+                do throws(FileError) {
+                    return try file.read(
+                        byteCount: Int(min(range.upperBound - start, Int64(Body.pieceByteCount))), at: start)
                 } catch {
                     throw error.storeError(key: key)
                 }
@@ -95,13 +98,13 @@ package final class DirectoryStore: ObjectStore {
         let prefix = try prefix.containerKey()
         return try await queue.run { () throws(StoreError) in
             let objects: [ObjectListing]
-            do throws(SystemCallFailure) {
+            do throws(FileError) {
                 var listing = DirectoryListing(
                     root: try StoreRoot(path: self.root), prefix: prefix, after: after,
                     limit: min(limit, ObjectListing.limit))
                 objects = try listing.read()
             } catch {
-                if error.number == ENOENT { try self.checkRoot(key: prefix) }
+                if error.code == .notFound { try self.checkRoot(key: prefix) }
                 throw error.storeError(key: prefix)
             }
             if objects.isEmpty { try self.checkRoot(key: prefix) }
@@ -113,10 +116,10 @@ package final class DirectoryStore: ObjectStore {
         try ObjectKey.validate(key)
         // No sync: if a power failure undoes the deletion, the object merely exists again.
         try await queue.run { () throws(StoreError) in
-            do throws(SystemCallFailure) {
+            do throws(FileError) {
                 try StoreRoot(path: self.root).place(of: key).remove()
             } catch {
-                guard error.number == ENOENT || error.number == ENOTDIR else { throw error.storeError(key: key) }
+                guard error.code == .notFound || error.code == .notDirectory else { throw error.storeError(key: key) }
                 try self.checkRoot(key: key)
             }
         }
@@ -134,11 +137,11 @@ package final class DirectoryStore: ObjectStore {
 
     // MARK: - On the queue's threads
 
-    private func open(_ key: String) throws(StoreError) -> (file: OpenFile, byteCount: Int64) {
-        do throws(SystemCallFailure) {
+    private func open(_ key: String) throws(StoreError) -> (file: Descriptor, byteCount: Int64) {
+        do throws(FileError) {
             return try StoreRoot(path: root).place(of: key).openFile()
         } catch {
-            guard error.number == ENOENT || error.number == ENOTDIR else { throw error.storeError(key: key) }
+            guard error.code == .notFound || error.code == .notDirectory else { throw error.storeError(key: key) }
             try checkRoot(key: key)
             throw StoreError(.notFound, key: key)
         }
@@ -148,22 +151,22 @@ package final class DirectoryStore: ObjectStore {
         guard isWritable else { throw StoreError(.denied, key: key, "\(root) is read-only") }
         let opened: StoreRoot
         let temporary: TemporaryFile
-        do throws(SystemCallFailure) {
+        do throws(FileError) {
             opened = try StoreRoot(path: root)
             temporary = try TemporaryFile(in: try opened.directory([Self.temporaryDirectory[...]]))
         } catch {
-            if error.number == ENOENT { try checkRoot(key: key) }
+            if error.code == .notFound { try checkRoot(key: key) }
             throw error.storeError(key: key)
         }
         defer { temporary.remove() }
         try body.forEachPiece(key: key) { (piece) throws(StoreError) in
-            do throws(SystemCallFailure) { try temporary.file.write(piece) } catch { throw error.storeError(key: key) }
+            do throws(FileError) { try temporary.file.append(piece) } catch { throw error.storeError(key: key) }
         }
-        do throws(SystemCallFailure) {
+        do throws(FileError) {
             try temporary.file.synchronize()
             try Self.publish(temporary, at: try Self.place(of: key, in: opened), replacing: replacing)
         } catch {
-            if error.number == ENOENT { try checkRoot(key: key) }
+            if error.code == .notFound { try checkRoot(key: key) }
             throw error.storeError(key: key)
         }
     }
@@ -171,34 +174,35 @@ package final class DirectoryStore: ObjectStore {
     /// Gives a written file its name, and makes the name durable.
     private static func publish(
         _ temporary: TemporaryFile, at place: StoreRoot.ResolvedPath, replacing: Bool
-    ) throws(SystemCallFailure) {
-        do throws(SystemCallFailure) {
+    ) throws(FileError) {
+        do throws(FileError) {
             try temporary.move(to: place, replacing: replacing)
         } catch {
             // The winner may not have synced yet, and the loser relies on the winner's object.
-            if error.number == EEXIST { try place.synchronizeDirectory() }
+            if error.code == .exists { try place.synchronizeDirectory() }
             throw error
         }
         try place.synchronizeDirectory()
     }
 
     /// The place of an object to be written; missing parent directories are created.
-    private static func place(of key: String, in root: StoreRoot) throws(SystemCallFailure) -> StoreRoot.ResolvedPath {
-        do throws(SystemCallFailure) {
+    private static func place(of key: String, in root: StoreRoot) throws(FileError) -> StoreRoot.ResolvedPath {
+        do throws(FileError) {
             return try root.place(of: key)
         } catch {
-            guard error.number == ENOENT else { throw error }
+            guard error.code == .notFound else { throw error }
             return try root.place(of: key, making: true)
         }
     }
 
     /// - Throws: ``StoreError`` with `unavailable` when the opened directory is missing.
     private func checkRoot(key: String) throws(StoreError) {
-        do throws(SystemCallFailure) {
+        do throws(FileError) {
             let opened = try StoreRoot(path: root)
             if isWritable { _ = try opened.directory([Self.temporaryDirectory[...]]) }
         } catch {
-            if error.explanation != nil { throw error.storeError(key: key) }
+            // A link was refused.
+            if error.cause == nil { throw error.storeError(key: key) }
             let sign = isWritable ? "\(root)/\(Self.temporaryDirectory)" : root
             throw StoreError(.unavailable, key: key, "\(sign) is missing: is its disk still mounted?")
         }
@@ -207,12 +211,12 @@ package final class DirectoryStore: ObjectStore {
 
 extension DirectoryStore {
     /// Creates the root, which may exist already, and makes its name durable. Related: `mkdir(2)`.
-    private static func makeRoot(_ path: String) throws(SystemCallFailure) {
-        do throws(SystemCallFailure) {
-            _ = try SystemCallFailure.check("mkdir") { mkdir(path, 0o777) }
+    private static func makeRoot(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            guard try SystemCalls.makeDirectory(ifMissing: path, mode: 0o777) else { return }
         } catch {
             // On a read-only disk mkdir(2) may report that first.
-            guard error.number == EEXIST || (error.number == EROFS && access(path, F_OK) == 0) else { throw error }
+            guard error.code == .readOnly, access(path, F_OK) == 0 else { throw error }
             return
         }
         let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
@@ -221,7 +225,7 @@ extension DirectoryStore {
             .synchronizeDirectory()
     }
 
-    private static func isEmpty(_ root: StoreRoot) throws(SystemCallFailure) -> Bool {
+    private static func isEmpty(_ root: StoreRoot) throws(FileError) -> Bool {
         var isEmpty = true
         try DirectoryListing.forEachEntry(in: try root.directory([])) { _, _ in isEmpty = false }
         return isEmpty

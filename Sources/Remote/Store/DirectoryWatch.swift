@@ -3,6 +3,7 @@
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// Reports writes below a directory store, by `inotify(7)`.
 enum DirectoryWatch {
@@ -53,10 +54,10 @@ enum DirectoryWatch {
         return true
     }
 
-    private static func watch(_ descriptor: Int32, _ directory: OpenFile) -> Bool {
+    private static func watch(_ descriptor: Int32, _ directory: Descriptor) -> Bool {
         let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
         // inotify(7) takes paths only; this one refers to the open directory, whatever has its name by now.
-        return inotify_add_watch(descriptor, "/proc/self/fd/\(directory.descriptor)", events) >= 0
+        return inotify_add_watch(descriptor, "/proc/self/fd/\(directory.rawValue)", events) >= 0
     }
 
     private static func drain(_ descriptor: Int32) {

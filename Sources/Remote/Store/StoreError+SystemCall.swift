@@ -1,11 +1,14 @@
 import Glibc
+import Model
+import Linux
 
-extension StoreError {
-    /// Translates the `errno` of a system call on a store's directory.
-    ///
-    /// - Parameter detail: What failed, for people.
-    init(systemCall number: Int32, key: String, _ detail: String) {
-        let code: Code =
+extension FileError {
+    /// For people: the system call that failed, if it was one.
+    var sentence: String { (cause as? FailedCall)?.description ?? detail }
+
+    /// The error of a store whose directory it concerns.
+    func storeError(key: String) -> StoreError {
+        let code: StoreError.Code =
             switch number {
             case ENOENT: .notFound
             case EEXIST: .preconditionFailed
@@ -15,6 +18,6 @@ extension StoreError {
             // A failing disk, a missing network directory, too many open files: it may work later.
             default: .unavailable
             }
-        self.init(code, key: key, detail)
+        return StoreError(code, key: key, sentence)
     }
 }
