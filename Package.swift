@@ -121,7 +121,8 @@ let package = Package(
         .target(
             name: "Ubiquity",
             dependencies: [
-                "ControlClient", "ControlAPI", "Coordination", "MetadataPredicate", "Model", "CLinux", "CZlib",
+                "ControlClient", "ControlAPI", "Coordination", "MetadataPredicate", "Linux", "Model", "CLinux",
+                "CZlib",
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
             ],
             swiftSettings: settings),
@@ -212,7 +213,7 @@ let package = Package(
             name: "MetadataPredicateTests", dependencies: ["MetadataPredicate", "SeededRandomness"],
             swiftSettings: settings),
         .testTarget(
-            name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Model", "Programs"],
+            name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Linux", "Model", "Programs"],
             swiftSettings: settings),
         .testTarget(
             name: "RemoteTests",

@@ -1,20 +1,24 @@
 import CLinux
-import Replica
-import Linux
+package import Model
 
 extension Descriptor {
     /// The longest value and the longest list of names in bytes (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
     private static let attributeByteLimit = 64 << 10
 
     /// - Returns: `nil` when the attribute is missing or unreadable. Related: fgetxattr(2).
-    func extendedAttribute(_ name: String) -> [UInt8]? {
+    package func extendedAttribute(_ name: String) -> [UInt8]? {
         var value = [UInt8](repeating: 0, count: Self.attributeByteLimit)
         let count = CLinux_fgetxattr(rawValue, name, &value, value.count)
         return count >= 0 ? Array(value.prefix(count)) : nil
     }
 
+    /// Related: fsetxattr(2).
+    package func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(FileError) {
+        try SystemCalls.check("setxattr", name) { CLinux_fsetxattr(rawValue, name, value, value.count, 0) }
+    }
+
     /// Empty if the file system supports none. Related: flistxattr(2).
-    var extendedAttributeNames: [String] {
+    package var extendedAttributeNames: [String] {
         var names = [UInt8](repeating: 0, count: Self.attributeByteLimit)
         let count = CLinux_flistxattr(rawValue, &names, names.count)
         return names.prefix(max(count, 0)).split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) }

@@ -29,6 +29,13 @@ extension SystemCalls {
         try forEachName(of: stream, body)
     }
 
+    /// The names in a directory except `.` and `..`; what is not UTF-8 in them is replaced.
+    package static func names(in path: String) throws(FileError) -> [String] {
+        var names: [String] = []
+        try forEachName(in: path) { name, _ in names.append(String(cString: name)) }
+        return names
+    }
+
     private static func forEachName(
         of stream: OpaquePointer, _ body: (UnsafePointer<CChar>, UInt8) -> Void
     ) throws(FileError) {

@@ -1,6 +1,7 @@
 import ControlClient
 import Glibc
 import Model
+import Linux
 import Testing
 import Ubiquity
 
@@ -97,7 +98,7 @@ import Ubiquity
             (EIO, .reading, 256), (EIO, .writing, 512),
         ] as [(Int32, CocoaFailure.Access, Int)])
     func `each errno has its Cocoa code`(_ number: Int32, _ access: CocoaFailure.Access, _ code: Int) {
-        let error = CocoaFailure.error(Errno(number), access, url)
+        let error = CocoaFailure.error(FileError(FailedCall("open", number)), access, url)
         #expect(error.code.rawValue == code)
         #expect(error.userInfo[NSFilePathErrorKey] as? String == "/etc/passwd")
         #expect(error.userInfo[NSURLErrorKey] as? URL == url)

@@ -1,6 +1,7 @@
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// Identifies the account whose containers a program uses: the users that mounted them, and their identifiers.
 ///
@@ -29,8 +30,7 @@ enum IdentityWatch {
         }
         guard isFirst else { return }
         // Opened, and the token taken, before the caller goes on: no later change is missed.
-        let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return }  // without /proc there are no mounts to see
+        guard let file = try? Descriptor("/proc/self/mountinfo") else { return }  // without /proc there are no mounts
         let known = Snapshot(token: IdentityToken.current())
         let thread = Thread { watch(file, known) }
         thread.name = "ubiquity-identity"
@@ -43,15 +43,12 @@ enum IdentityWatch {
         let token: NSData?
     }
 
-    private static func watch(_ file: Int32, _ first: Snapshot) {
+    private static func watch(_ file: Descriptor, _ first: Snapshot) {
         var known = first
         while true {
             // The kernel reports a change of the table as POLLPRI, and once for each open file. Related: proc(5).
-            var request = pollfd(fd: file, events: Int16(POLLPRI), revents: 0)
-            guard poll(&request, 1, -1) > 0 else {
-                if errno == EINTR { continue }
-                return
-            }
+            var request = pollfd(fd: file.rawValue, events: Int16(POLLPRI), revents: 0)
+            do throws(FileError) { try SystemCalls.check("poll") { poll(&request, 1, -1) } } catch { return }
             let now = Snapshot(token: IdentityToken.current())
             guard now.token != known.token else { continue }
             known = now

@@ -1,5 +1,6 @@
 import Model
 import Synchronization
+import Linux
 
 /// The containers that this program may use and that are mounted.
 enum ProgramContainers {
@@ -63,7 +64,7 @@ enum ProgramContainers {
 
     /// `nil` when its daemon has ended.
     private static func identifierOfMount(at mountpoint: String) -> String? {
-        do throws(Errno) {
+        do throws(FileError) {
             return try ExtendedAttribute.control("containerIdentifier", of: mountpoint)
         } catch {
             return nil

@@ -1,6 +1,7 @@
 import ControlClient
 import Glibc
 import Model
+import Linux
 
 /// Translates the errors of system calls and of daemons to those of Apple's API: `NSCocoaErrorDomain`, with the path,
 /// the URL and the underlying error.
@@ -10,19 +11,20 @@ enum CocoaFailure {
         case reading, writing
     }
 
-    static func error(_ error: Errno, _ access: Access, _ url: URL?) -> CocoaError {
+    /// The error of a system call, or of what stands for one.
+    static func error(_ error: FileError, _ access: Access, _ url: URL?) -> CocoaError {
         let underlying = POSIXErrorCode(rawValue: error.number).map { POSIXError($0) }
         return self.error(code(error.number, access), url, underlying: underlying)
     }
 
-    static func error(_ error: FileError, _ access: Access, _ url: URL?) -> CocoaError {
+    static func error(refusal error: FileError, _ access: Access, _ url: URL?) -> CocoaError {
         let underlying = POSIXErrorCode(rawValue: error.errno).map { POSIXError($0) }
         return self.error(code(error.code, access), url, underlying: underlying, reason: error.detail)
     }
 
     static func error(_ error: ControlError, _ access: Access, _ url: URL?) -> CocoaError {
         switch error {
-        case .refused(let refusal): self.error(refusal, access, url)
+        case .refused(let refusal): self.error(refusal: refusal, access, url)
         // The nearest of Apple's codes: what serves the container on this machine is gone, as when iCloud is not
         // available.
         case .daemonUnreachable(let reason):
@@ -97,7 +99,7 @@ extension NSError {
     }
 
     convenience init(_ error: FileError, _ access: CocoaFailure.Access = .reading, url: URL?) {
-        let cocoa = CocoaFailure.error(error, access, url)
+        let cocoa = CocoaFailure.error(refusal: error, access, url)
         self.init(domain: NSCocoaErrorDomain, code: cocoa.code.rawValue, userInfo: cocoa.userInfo)
     }
 }

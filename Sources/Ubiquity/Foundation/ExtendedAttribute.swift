@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import Model
+import Linux
 
 /// Reads and sets extended attributes of items, of symbolic links themselves.
 ///
@@ -17,75 +19,64 @@ enum ExtendedAttribute {
     ///
     /// - Parameter name: Without prefix, such as `status`.
     /// - Returns: `nil` for an item outside any container, and for an attribute without a value.
-    static func control(_ name: String, of path: String) throws(Errno) -> String? {
-        do throws(Errno) {
+    static func control(_ name: String, of path: String) throws(FileError) -> String? {
+        do throws(FileError) {
             return try value(prefixes[0] + name, of: path)
-        } catch .permissionDenied {
+        } catch {
+            guard error.code == .denied else { throw error }
             return try value(prefixes[1] + name, of: path)
         }
     }
 
     /// Sets an attribute of an item in a container, which carries out a command.
-    static func setControl(_ name: String, to value: String, of path: String) throws(Errno) {
-        do throws(Errno) {
+    static func setControl(_ name: String, to value: String, of path: String) throws(FileError) {
+        do throws(FileError) {
             try set(prefixes[0] + name, to: Array(value.utf8), of: path)
-        } catch .permissionDenied {
+        } catch {
+            guard error.code == .denied else { throw error }
             try set(prefixes[1] + name, to: Array(value.utf8), of: path)
         }
     }
 
-    private static func value(_ name: String, of path: String) throws(Errno) -> String? {
+    private static func value(_ name: String, of path: String) throws(FileError) -> String? {
         guard let bytes = try bytes(name, of: path) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// - Parameter name: With its prefix.
     /// - Returns: `nil` when there is no such attribute, or the file system has none.
-    static func bytes(_ name: String, of path: String) throws(Errno) -> [UInt8]? {
-        // Long enough for the status of most items, so that one call is enough.
-        var value = [UInt8](repeating: 0, count: 2048)
-        var count = CLinux_lgetxattr(path, name, &value, value.count)
-        if count < 0, Glibc.errno == ERANGE {
-            value = [UInt8](repeating: 0, count: valueByteLimit)
-            count = CLinux_lgetxattr(path, name, &value, value.count)
+    static func bytes(_ name: String, of path: String) throws(FileError) -> [UInt8]? {
+        do throws(FileError) {
+            // Long enough for the status of most items, so that one call is enough.
+            return try bytes(name, of: path, byteLimit: 2048)
+        } catch {
+            switch error.number {
+            case ERANGE: return try bytes(name, of: path, byteLimit: valueByteLimit)
+            case ENODATA, EOPNOTSUPP: return nil
+            default: throw error
+            }
         }
-        if count >= 0 { return Array(value[..<count]) }
-        let number = Glibc.errno
-        if number == ENODATA || number == EOPNOTSUPP { return nil }
-        throw Errno(number)
     }
 
-    static func set(_ name: String, to value: [UInt8], of path: String) throws(Errno) {
-        guard CLinux_lsetxattr(path, name, value, value.count, 0) == 0 else { throw Errno.current }
+    private static func bytes(_ name: String, of path: String, byteLimit: Int) throws(FileError) -> [UInt8] {
+        var value = [UInt8](repeating: 0, count: byteLimit)
+        let count = try SystemCalls.check("getxattr", path) { CLinux_lgetxattr(path, name, &value, value.count) }
+        return Array(value[..<count])
+    }
+
+    static func set(_ name: String, to value: [UInt8], of path: String) throws(FileError) {
+        try SystemCalls.check("setxattr", path) { CLinux_lsetxattr(path, name, value, value.count, 0) }
     }
 
     /// The names of the attributes that are stored with an item; empty where the file system has none.
-    static func names(of path: String) throws(Errno) -> [String] {
+    static func names(of path: String) throws(FileError) -> [String] {
         var names = [UInt8](repeating: 0, count: valueByteLimit)
-        let count = CLinux_llistxattr(path, &names, names.count)
-        guard count >= 0 else {
-            if Glibc.errno == EOPNOTSUPP { return [] }
-            throw Errno.current
+        var count = 0
+        do throws(FileError) {
+            count = try SystemCalls.check("listxattr", path) { CLinux_llistxattr(path, &names, names.count) }
+        } catch {
+            guard error.code == .unsupported else { throw error }
         }
         return names[..<count].split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
-}
-
-/// The `errno` of a failed system call.
-struct Errno: Error, Equatable, Sendable {
-    let number: Int32
-
-    init(_ number: Int32) { self.number = number }
-
-    /// That of the last call on this thread.
-    static var current: Errno { Errno(Glibc.errno) }
-    static let permissionDenied = Errno(EACCES)
-
-    static func ~= (pattern: Errno, error: Errno) -> Bool { pattern == error }
-}
-
-extension Errno {
-    static let noSuchFile = Errno(ENOENT)
-    static let notSupported = Errno(EOPNOTSUPP)
-    static let crossDevice = Errno(EXDEV)
 }

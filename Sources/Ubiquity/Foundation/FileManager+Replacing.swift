@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Linux
 
 extension FileManager {
     /// Replaces an item by a new one so that no bytes are lost, whatever happens.
@@ -31,10 +32,10 @@ extension FileManager {
             original: originalItemURL.path, replacement: newItemURL.path,
             backup: backupItemName.flatMap { keepsBackup ? "\(directory)/\($0)" : nil },
             usesNewMetadataOnly: options.contains(.usingNewMetadataOnly))
-        do throws(Errno) {
+        do throws(FileError) {
             try replacement.replace()
         } catch {
-            let isNewMissing = error.number == ENOENT && !fileExists(atPath: newItemURL.path)
+            let isNewMissing = error.code == .notFound && !fileExists(atPath: newItemURL.path)
             throw CocoaFailure.error(error, .writing, isNewMissing ? newItemURL : originalItemURL)
         }
         return originalItemURL
@@ -78,7 +79,7 @@ extension FileManager {
             return try self.Foundation::url(
                 for: directory, in: domain, appropriateFor: reference, create: shouldCreate)
         }
-        do throws(Errno) {
+        do throws(FileError) {
             if let path = try ReplacementDirectory.create(for: reference) {
                 return URL(fileURLWithPath: path, isDirectory: true)
             }
@@ -92,30 +93,30 @@ extension FileManager {
 /// A directory for a new version of an item, on the same file system, so that it can be renamed over the item.
 enum ReplacementDirectory {
     /// - Returns: `nil` when the temporary directory is on the item's file system.
-    static func create(for item: URL) throws(Errno) -> String? {
+    static func create(for item: URL) throws(FileError) -> String? {
         let container = MountedContainer.containing(item)?.container.mountpoint
         let beside = try beside(item.path)
         if container == nil, try FileStatus(of: NSTemporaryDirectory() + ".").isOnFileSystem(of: beside) { return nil }
         // The root of a container may be closed to this user.
         for place in [container, beside].compactMap({ $0 }) {
-            do throws(Errno) {
+            do throws(FileError) {
                 return try create(in: place)
-            } catch .permissionDenied where place != beside {
-                continue
+            } catch {
+                guard error.code == .denied, place != beside else { throw error }
             }
         }
-        throw Errno(EACCES)
+        throw FileError(.denied, beside)
     }
 
-    private static func create(in place: String) throws(Errno) -> String {
+    private static func create(in place: String) throws(FileError) -> String {
         let path = ItemPath(place).appending(ItemPath.localName("replacement")).string
-        guard mkdir(path, 0o700) == 0 else { throw Errno.current }
+        try SystemCalls.check("mkdir", path) { mkdir(path, 0o700) }
         ScratchPlaces.adopt(path)
         return path
     }
 
     /// The nearest directory above the item that exists, or the item itself if it is a mountpoint.
-    private static func beside(_ path: String) throws(Errno) -> String {
+    private static func beside(_ path: String) throws(FileError) -> String {
         var directory = ItemPath.directory(of: path)
         while try FileStatus.ifPresent(directory) == nil, directory != "/" {
             directory = ItemPath.directory(of: directory)
@@ -126,7 +127,7 @@ enum ReplacementDirectory {
 }
 
 extension FileStatus {
-    func isOnFileSystem(of path: String) throws(Errno) -> Bool {
+    func isOnFileSystem(of path: String) throws(FileError) -> Bool {
         value.st_dev == (try FileStatus(of: path)).value.st_dev
     }
 }

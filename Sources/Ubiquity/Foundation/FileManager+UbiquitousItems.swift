@@ -1,6 +1,8 @@
 import ControlAPI
 import ControlClient
 import Glibc
+import Model
+import Linux
 
 extension FileManager {
     /// Whether an item is in a container and synced; says nothing of whether it is uploaded. `false` for a missing item.
@@ -19,7 +21,7 @@ extension FileManager {
     ///   4355 when the daemon has ended.
     public func startDownloadingUbiquitousItem(at url: URL) throws {
         try UbiquitousItem.require(url)
-        do throws(Errno) {
+        do throws(FileError) {
             try ExtendedAttribute.setControl("download", to: "1", of: url.path)
         } catch {
             throw CocoaFailure.error(error, .writing, url)
@@ -70,20 +72,20 @@ extension FileManager {
         if !flag { try startDownloadingUbiquitousItem(at: url) }
         let coordinator = NSFileCoordinator()
         var refusal: NSError?
-        var outcome: Result<Void, Errno> = .failure(Errno(ECANCELED))
+        var outcome: Result<Void, FileError> = .failure(FileError(.cancelled, url.path))
         coordinator.coordinate(
             writingItemAt: url, options: .forMoving, writingItemAt: destinationURL, options: .forReplacing,
             error: &refusal
         ) { source, destination in
             coordinator.item(at: source, willMoveTo: destination)
-            outcome = Result { () throws(Errno) in try ItemMove.move(source.path, to: destination.path) }
+            outcome = Result { () throws(FileError) in try ItemMove.move(source.path, to: destination.path) }
             if case .success = outcome { coordinator.item(at: source, didMoveTo: destination) }
         }
         if let refusal { throw refusal }
-        do throws(Errno) {
+        do throws(FileError) {
             try outcome.get()
         } catch {
-            throw CocoaFailure.error(error, .writing, error.number == EEXIST ? destinationURL : url)
+            throw CocoaFailure.error(error, .writing, error.code == .exists ? destinationURL : url)
         }
     }
 
@@ -101,7 +103,7 @@ enum UbiquitousItem {
     /// - Throws: `NSCocoaErrorDomain` 4 when there is no such item, 3328 when it is in no container.
     static func require(_ url: URL) throws {
         guard url.isFileURL else { throw CocoaFailure.error(.fileReadUnsupportedScheme, url) }
-        do throws(Errno) {
+        do throws(FileError) {
             _ = try FileStatus(of: url.path)
             if try ExtendedAttribute.control("isUbiquitousItem", of: url.path) != nil { return }
         } catch {
@@ -117,13 +119,12 @@ enum UbiquitousItem {
     static func evictByAttribute(_ url: URL) throws(CocoaError) {
         var refusal: CocoaError?
         for file in try files(at: url) {
-            do throws(Errno) {
+            do throws(FileError) {
                 try ExtendedAttribute.setControl("evict", to: "1", of: file)
-            } catch .noSuchFile where file != url.path {
-                continue  // removed meanwhile
             } catch {
+                if error.code == .notFound, file != url.path { continue }  // removed meanwhile
                 let failure = CocoaFailure.error(error, .writing, URL(fileURLWithPath: file))
-                guard error.number == EBUSY else { throw failure }
+                guard error.code == .busy else { throw failure }
                 refusal = refusal ?? failure
             }
         }
@@ -132,14 +133,14 @@ enum UbiquitousItem {
 
     /// The item itself if it is a file, or the files below it.
     private static func files(at url: URL) throws(CocoaError) -> [String] {
-        do throws(Errno) {
+        do throws(FileError) {
             var files: [String] = []
             var waiting = [url.path]
             while let path = waiting.popLast() {
                 guard let status = try FileStatus.ifPresent(path) else { continue }
                 if status.kind == S_IFREG { files.append(path) }
                 guard status.kind == S_IFDIR else { continue }
-                waiting += try DirectoryListing.names(in: path).map { "\(path)/\($0)" }
+                waiting += try SystemCalls.names(in: path).map { "\(path)/\($0)" }
             }
             return files
         } catch {

@@ -1,26 +1,28 @@
 import CLinux
 import Glibc
 import Model
+import Linux
 
 /// Moves a file or directory to a name that is not taken, to another file system too.
 ///
 /// At any point of time at least one of the two names has the whole item: another file system gets a copy under a
 /// temporary name, which is on the disk before it is renamed, and only then the source is deleted.
 enum ItemMove {
-    /// - Throws: ``Errno``; `EEXIST` when the destination exists.
-    static func move(_ source: String, to destination: String) throws(Errno) {
-        do throws(Errno) {
+    /// - Throws: ``FileError``; `EEXIST` when the destination exists.
+    static func move(_ source: String, to destination: String) throws(FileError) {
+        do throws(FileError) {
             return try rename(source, toFree: destination)
-        } catch .crossDevice {
+        } catch {
+            guard error.code == .crossDevice else { throw error }
             try moveAcross(source, to: destination)
         }
     }
 
-    private static func moveAcross(_ source: String, to destination: String) throws(Errno) {
-        if try FileStatus.ifPresent(destination) != nil { throw Errno(EEXIST) }
+    private static func moveAcross(_ source: String, to destination: String) throws(FileError) {
+        if try FileStatus.ifPresent(destination) != nil { throw FileError(.exists, destination) }
         let directory = ItemPath.directory(of: destination)
         let temporary = "\(directory)/\(ItemPath.localName("moving"))"
-        do throws(Errno) {
+        do throws(FileError) {
             try ItemCopy.copy(source, to: temporary)
             try rename(temporary, toFree: destination)
         } catch {
@@ -28,31 +30,36 @@ enum ItemMove {
             try? FileManager.default.removeItem(atPath: temporary)
             throw error
         }
-        try DirectoryListing.sync(directory)
+        try Descriptor(directory, O_RDONLY | O_DIRECTORY).synchronize()
         try remove(source)
     }
 
     /// Removes a file or a tree.
-    static func remove(_ path: String) throws(Errno) {
+    static func remove(_ path: String) throws(FileError) {
         if try FileStatus(of: path).kind == S_IFDIR {
-            for name in try DirectoryListing.names(in: path) { try remove("\(path)/\(name)") }
-            guard rmdir(path) == 0 else { throw Errno.current }
+            for name in try SystemCalls.names(in: path) { try remove("\(path)/\(name)") }
+            try SystemCalls.check("rmdir", path) { rmdir(path) }
         } else {
-            guard unlink(path) == 0 else { throw Errno.current }
+            try SystemCalls.check("unlink", path) { unlink(path) }
         }
     }
 
-    private static func rename(_ source: String, toFree destination: String) throws(Errno) {
-        guard CLinux_renameat2(AT_FDCWD, source, AT_FDCWD, destination, CLinux_RENAME_NOREPLACE) != 0 else { return }
-        guard errno == EINVAL, try FileStatus.ifPresent(destination) == nil else { throw Errno.current }
-        // A file system without this flag.
-        guard Glibc.rename(source, destination) == 0 else { throw Errno.current }
+    private static func rename(_ source: String, toFree destination: String) throws(FileError) {
+        do throws(FileError) {
+            try SystemCalls.check("rename", source) {
+                CLinux_renameat2(AT_FDCWD, source, AT_FDCWD, destination, CLinux_RENAME_NOREPLACE)
+            }
+        } catch {
+            guard error.code == .invalid, try FileStatus.ifPresent(destination) == nil else { throw error }
+            // A file system without this flag.
+            try SystemCalls.check("rename", source) { Glibc.rename(source, destination) }
+        }
     }
 
     /// Exchanges two items of one file system, whatever they are.
-    static func exchange(_ one: String, _ other: String) throws(Errno) {
-        guard CLinux_renameat2(AT_FDCWD, one, AT_FDCWD, other, CLinux_RENAME_EXCHANGE) == 0 else {
-            throw Errno.current
+    static func exchange(_ one: String, _ other: String) throws(FileError) {
+        try SystemCalls.check("rename", one) {
+            CLinux_renameat2(AT_FDCWD, one, AT_FDCWD, other, CLinux_RENAME_EXCHANGE)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Linux
 
 /// Replaces an item by a new one, as a safe save does. The new bytes are at one of the two names at any time.
 ///
@@ -13,12 +14,12 @@ struct ItemReplacement {
     /// Whether the new item keeps its own mode and attributes, instead of getting those of the former one.
     let usesNewMetadataOnly: Bool
 
-    /// - Throws: ``Errno``. The original is then untouched, and the new item is where it was.
-    func replace() throws(Errno) {
+    /// - Throws: ``FileError``. The original is then untouched, and the new item is where it was.
+    func replace() throws(FileError) {
         let new = try FileStatus(of: replacement)
         guard let old = try FileStatus.ifPresent(original) else { return try ItemMove.move(replacement, to: original) }
         let source = try onSameFileSystem(new, as: old)
-        do throws(Errno) {
+        do throws(FileError) {
             if !usesNewMetadataOnly { try keepMetadata(of: old, for: source, new) }
             if new.kind == S_IFREG && old.kind == S_IFREG {
                 try replaceFile(by: source)
@@ -35,10 +36,10 @@ struct ItemReplacement {
     }
 
     /// The new item itself, or a copy of it beside the original, on the disk.
-    private func onSameFileSystem(_ new: FileStatus, as old: FileStatus) throws(Errno) -> String {
+    private func onSameFileSystem(_ new: FileStatus, as old: FileStatus) throws(FileError) -> String {
         guard new.value.st_dev != old.value.st_dev else { return replacement }
         let copy = "\(ItemPath.directory(of: original))/\(ItemPath.localName("saving"))"
-        do throws(Errno) {
+        do throws(FileError) {
             try ItemCopy.copy(replacement, to: copy)
         } catch {
             try? ItemMove.remove(copy)  // incomplete, and the replacement is still there
@@ -47,40 +48,40 @@ struct ItemReplacement {
         return copy
     }
 
-    private func keepMetadata(of old: FileStatus, for source: String, _ new: FileStatus) throws(Errno) {
+    private func keepMetadata(of old: FileStatus, for source: String, _ new: FileStatus) throws(FileError) {
         guard new.kind == old.kind, new.kind != S_IFLNK else { return }
         try ItemCopy.copyAttributes(original, to: source)
         lchown(source, old.value.st_uid, old.value.st_gid)  // as permitted: another user's save changes the owner
-        guard chmod(source, old.permissions) == 0 else { throw Errno.current }
+        try SystemCalls.setMode(of: source, UInt16(old.permissions))
     }
 
-    private func replaceFile(by source: String) throws(Errno) {
+    private func replaceFile(by source: String) throws(FileError) {
         if let backup {
             try removeIfPresent(backup)
             // Until the rename, both names lead to the former bytes.
-            guard link(original, backup) == 0 else {
+            do throws(FileError) { try SystemCalls.check("link", backup) { link(original, backup) } } catch {
                 // A file system without hard links.
-                guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK else { throw Errno.current }
+                guard [.notPermitted, .unsupported, .tooManyLinks].contains(error.code) else { throw error }
                 try ItemCopy.copy(original, to: backup)
-                return try rename(source)
             }
         }
         try rename(source)
     }
 
-    private func rename(_ source: String) throws(Errno) {
-        guard Glibc.rename(source, original) == 0 else { throw Errno.current }
+    private func rename(_ source: String) throws(FileError) {
+        try SystemCalls.check("rename", source) { Glibc.rename(source, original) }
     }
 
-    private func exchange(with source: String) throws(Errno) {
-        do throws(Errno) {
+    private func exchange(with source: String) throws(FileError) {
+        do throws(FileError) {
             try ItemMove.exchange(source, original)
-        } catch .invalid {
+        } catch {
+            guard error.code == .invalid else { throw error }
             return try exchangeByThird(source)
         }
         // The former item is now at the new one's path.
         guard let backup else { return try ItemMove.remove(source) }
-        do throws(Errno) {
+        do throws(FileError) {
             try removeIfPresent(backup)
             try ItemMove.move(source, to: backup)
         } catch {
@@ -90,11 +91,11 @@ struct ItemReplacement {
     }
 
     /// For file systems without the exchange: the name is missing for a moment.
-    private func exchangeByThird(_ source: String) throws(Errno) {
+    private func exchangeByThird(_ source: String) throws(FileError) {
         let aside = backup ?? "\(ItemPath.directory(of: original))/\(ItemPath.localName("replaced"))"
         if backup != nil { try removeIfPresent(aside) }
         try ItemMove.move(original, to: aside)
-        do throws(Errno) {
+        do throws(FileError) {
             try ItemMove.move(source, to: original)
         } catch {
             try? ItemMove.move(aside, to: original)  // the error of the move is the one to report
@@ -103,11 +104,7 @@ struct ItemReplacement {
         if backup == nil { try ItemMove.remove(aside) }
     }
 
-    private func removeIfPresent(_ path: String) throws(Errno) {
+    private func removeIfPresent(_ path: String) throws(FileError) {
         if try FileStatus.ifPresent(path) != nil { try ItemMove.remove(path) }
     }
-}
-
-extension Errno {
-    static let invalid = Errno(EINVAL)
 }

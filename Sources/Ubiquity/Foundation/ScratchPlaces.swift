@@ -1,6 +1,7 @@
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// The hidden directories that this library makes beside items, and what programs that ended have left of them.
 ///
@@ -37,7 +38,7 @@ enum ScratchPlaces {
 
     /// Removes the directories in a directory that belong to nobody.
     static func sweep(_ directory: String, now: Int) {
-        guard let names = try? DirectoryListing.names(in: directory) else { return }
+        guard let names = try? SystemCalls.names(in: directory) else { return }
         let left = names.filter { name in prefixes.contains { name.utf8.starts(with: $0) } }
         for name in left.prefix(limit) { remove("\(directory)/\(name)", now: now) }
     }

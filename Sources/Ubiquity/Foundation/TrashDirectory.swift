@@ -1,6 +1,6 @@
-import CLinux
 import Glibc
 import Model
+import Linux
 
 /// The trash of the desktop. Source: the Trash specification of freedesktop.org, version 1.0.
 struct TrashDirectory {
@@ -19,7 +19,7 @@ struct TrashDirectory {
 
     /// The trash for an item: that of the home directory if it is on the item's file system, else one at the top of
     /// the item's file system.
-    static func of(_ item: String, home: String = home()) throws(Errno) -> TrashDirectory {
+    static func of(_ item: String, home: String = home()) throws(FileError) -> TrashDirectory {
         try makeDirectories(home)
         let status = try FileStatus(of: item)
         if try status.isOnFileSystem(of: home) { return TrashDirectory(path: home, topDirectory: nil) }
@@ -27,11 +27,12 @@ struct TrashDirectory {
         let user = geteuid()
         let shared = "\(top)/.Trash"
         if let status = try FileStatus.ifPresent(shared), status.kind == S_IFDIR, status.permissions & S_ISVTX != 0 {
-            do throws(Errno) {
+            do throws(FileError) {
                 try makeDirectories("\(shared)/\(user)")
                 return TrashDirectory(path: "\(shared)/\(user)", topDirectory: top)
-            } catch .permissionDenied {
+            } catch {
                 // The specification: then the user's own.
+                guard error.code == .denied else { throw error }
             }
         }
         try makeDirectories("\(top)/.Trash-\(user)")
@@ -41,7 +42,7 @@ struct TrashDirectory {
     /// Moves an item here.
     ///
     /// - Returns: Its new path.
-    func take(_ item: String, date: Date) throws(Errno) -> String {
+    func take(_ item: String, date: Date) throws(FileError) -> String {
         let name = ItemPath(item).last.map(String.init) ?? item
         try Self.makeDirectories("\(path)/files")
         try Self.makeDirectories("\(path)/info")
@@ -49,22 +50,21 @@ struct TrashDirectory {
             let candidate = number == 1 ? name : Self.numbered(name, number)
             // The file in `info` reserves the name.
             let info = "\(path)/info/\(candidate).trashinfo"
-            do throws(Errno) {
+            do throws(FileError) {
                 try write(info, item: item, date: date)
                 try ItemMove.move(item, to: "\(path)/files/\(candidate)")
                 return "\(path)/files/\(candidate)"
-            } catch .exists {
-                continue
             } catch {
+                if error.code == .exists { continue }
                 unlink(info)
                 throw error
             }
         }
-        throw Errno(EEXIST)
+        throw FileError(.exists, item)
     }
 
-    private func write(_ info: String, item: String, date: Date) throws(Errno) {
-        let file = try FileDescriptor(info, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+    private func write(_ info: String, item: String, date: Date) throws(FileError) {
+        let file = try Descriptor(info, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         let path = topDirectory.flatMap { ItemPath(item).relative(to: ItemPath($0)) }?.string ?? item
         let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "%"))
         let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path
@@ -74,7 +74,7 @@ struct TrashDirectory {
                 locale: Locale(identifier: "en_US_POSIX"), timeZone: .current,
                 calendar: Calendar(identifier: .gregorian)))
         let text = Array("[Trash Info]\nPath=\(escaped)\nDeletionDate=\(time)\n".utf8)
-        guard Glibc.write(file.number, text, text.count) == text.count else { throw Errno.current }
+        try file.write(text, at: 0)
     }
 
     private static func numbered(_ name: String, _ number: Int) -> String {
@@ -83,7 +83,7 @@ struct TrashDirectory {
         return "\(stem) \(number)\(rest.isEmpty ? "" : ".\(rest)")"
     }
 
-    private static func topDirectory(above item: String, _ status: FileStatus) throws(Errno) -> String {
+    private static func topDirectory(above item: String, _ status: FileStatus) throws(FileError) -> String {
         var top = ItemPath.directory(of: item)
         while top != "/", try status.isOnFileSystem(of: ItemPath.directory(of: top)) {
             top = ItemPath.directory(of: top)
@@ -91,16 +91,13 @@ struct TrashDirectory {
         return top
     }
 
-    private static func makeDirectories(_ path: String) throws(Errno) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, path != "/" else { throw Errno.current }
-        try makeDirectories(ItemPath.directory(of: path))
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw Errno.current }
+    private static func makeDirectories(_ path: String) throws(FileError) {
+        do throws(FileError) { try SystemCalls.makeDirectory(ifMissing: path) } catch {
+            guard error.code == .notFound, path != "/" else { throw error }
+            try makeDirectories(ItemPath.directory(of: path))
+            try SystemCalls.makeDirectory(ifMissing: path)
+        }
     }
-}
-
-extension Errno {
-    static let exists = Errno(EEXIST)
 }
 
 extension FileManager {
@@ -115,7 +112,7 @@ extension FileManager {
     ///   program, 640 without space.
     public func trashItem(at url: URL, resultingItemURL outResultingURL: UnsafeMutablePointer<NSURL?>?) throws {
         outResultingURL?.pointee = nil
-        do throws(Errno) {
+        do throws(FileError) {
             if MountedContainer.containing(url) != nil { return try ItemMove.remove(url.path) }
             let path = url.standardizedFileURL.path
             let result = try TrashDirectory.of(path).take(path, date: Date())

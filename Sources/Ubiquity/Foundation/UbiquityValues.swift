@@ -1,5 +1,6 @@
 import ControlAPI
 import Model
+import Linux
 
 /// The resource values about sync of one item, from its `status` attribute: one system call for a consistent set, which
 /// downloads nothing.
@@ -25,12 +26,12 @@ enum UbiquityValues {
     static func read(_ keys: Set<URLResourceKey>, of url: URL) throws(CocoaError) -> [URLResourceKey: Any] {
         let keys = keys.intersection(Self.keys)
         guard !keys.isEmpty, url.isFileURL else { return [:] }
-        do throws(Errno) {
+        do throws(FileError) {
             guard let text = try ExtendedAttribute.control("status", of: url.path) else {
                 return [.isUbiquitousItemKey: false].filter { keys.contains($0.key) }
             }
             guard let status = try? JSONDecoder().decode(ItemStatus.self, from: Data(text.utf8)) else {
-                throw Errno(EBADMSG)  // the daemon is of another version
+                throw FileError(FailedCall("getxattr", EBADMSG))  // the daemon is of another version
             }
             var values = values(keys, of: status, url)
             if status.isUbiquitousItem, keys.contains(.ubiquitousItemContainerDisplayNameKey) {
@@ -74,7 +75,7 @@ enum UbiquityValues {
     /// Excludes an item from sync, or includes it again.
     static func setExcluded(_ isExcluded: Bool, _ url: URL) throws {
         try UbiquitousItem.require(url)
-        do throws(Errno) {
+        do throws(FileError) {
             try ExtendedAttribute.setControl("isExcludedFromSync", to: isExcluded ? "1" : "0", of: url.path)
         } catch {
             throw CocoaFailure.error(error, .writing, url)

@@ -2,6 +2,7 @@ import ControlAPI
 import ControlClient
 import Glibc
 import Model
+import Linux
 
 /// The versions of one item, as its container knows them.
 struct ItemVersions {
@@ -31,10 +32,10 @@ struct ItemVersions {
     /// daemon's socket has no limit.
     func list() throws -> [ItemVersion] {
         guard place != nil else { return [] }
-        do throws(Errno) {
+        do throws(FileError) {
             guard let text = try ExtendedAttribute.control("versions", of: url.path) else { return [] }
             return try Self.decode(text)
-        } catch .tooLong, .tooLarge {
+        } catch  where error.number == ERANGE || error.number == E2BIG {
             do throws(ControlError) {
                 return try client().send(VersionsRequest(path: path))
             } catch {
@@ -45,11 +46,11 @@ struct ItemVersions {
         }
     }
 
-    private static func decode(_ text: String) throws(Errno) -> [ItemVersion] {
+    private static func decode(_ text: String) throws(FileError) -> [ItemVersion] {
         do {
             return try JSONDecoder().decode([ItemVersion].self, from: Data(text.utf8))
         } catch {
-            throw Errno(EBADMSG)  // the daemon is of another version
+            throw FileError(FailedCall("getxattr", EBADMSG))  // the daemon is of another version
         }
     }
 
@@ -58,15 +59,10 @@ struct ItemVersions {
 
     /// - Throws: `CocoaError` for a missing item, or when its daemon has ended.
     func requireItem() throws(CocoaError) {
-        do throws(Errno) {
+        do throws(FileError) {
             _ = try FileStatus(of: url.path)
         } catch {
             throw CocoaFailure.error(error, .reading, url)
         }
     }
-}
-
-extension Errno {
-    static let tooLong = Errno(ERANGE)
-    static let tooLarge = Errno(E2BIG)
 }

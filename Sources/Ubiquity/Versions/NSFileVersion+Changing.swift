@@ -2,6 +2,7 @@ import ControlAPI
 import ControlClient
 import Glibc
 import Model
+import Linux
 
 extension NSFileVersion {
     /// How a version replaces an item.
@@ -67,7 +68,7 @@ extension NSFileVersion {
         let source = isCurrent ? itemURL : try VersionStore.shared.url(of: self)
         let directory = ItemPath.directory(of: destination.path)
         let temporary = "\(directory)/\(ItemPath.localName("version"))"
-        do throws(Errno) {
+        do throws(FileError) {
             try ItemCopy.copy(source.path, to: temporary)
             if !isCurrent, try FileStatus(of: temporary).kind == S_IFREG { chmod(temporary, 0o644) }
             try ItemReplacement(

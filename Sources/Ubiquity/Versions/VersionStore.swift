@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Model
 import Synchronization
+import Linux
 
 /// The bytes of versions that this process has used, in a private directory.
 ///
@@ -65,7 +66,7 @@ final class VersionStore: Sendable {
         try files.createDirectory(atPath: ItemPath.directory(of: path), withIntermediateDirectories: true)
         let link = "\(directory(of: version.itemURL, in: root))/item"
         guard symlink(version.itemURL.standardizedFileURL.path, link) == 0 || errno == EEXIST else {
-            throw CocoaFailure.error(Errno.current, .writing, URL(fileURLWithPath: link))
+            throw CocoaFailure.error(FileError(FailedCall("symlink")), .writing, URL(fileURLWithPath: link))
         }
         let temporary = "\(path).\(UUID().uuidString)"
         do throws(ControlError) {
@@ -80,7 +81,7 @@ final class VersionStore: Sendable {
         }
         // Two threads may fetch one version: the bytes are the same.
         guard chmod(temporary, 0o400) == 0, rename(temporary, path) == 0 else {
-            throw CocoaFailure.error(Errno.current, .writing, URL(fileURLWithPath: path))
+            throw CocoaFailure.error(FileError(FailedCall("rename")), .writing, URL(fileURLWithPath: path))
         }
         return URL(fileURLWithPath: path)
     }
@@ -100,7 +101,7 @@ final class VersionStore: Sendable {
         Self.sweep(parent)
         var template = Array("\(parent)/\(getpid())-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw CocoaFailure.error(Errno.current, .writing, URL(fileURLWithPath: parent))
+            throw CocoaFailure.error(FileError(FailedCall("mkdtemp")), .writing, URL(fileURLWithPath: parent))
         }
         let created = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let used = root.withLock { root in
@@ -118,7 +119,7 @@ final class VersionStore: Sendable {
 
     /// Removes the directories of processes that have ended. What cannot be removed is left for the next time.
     private static func sweep(_ parent: String) {
-        for name in (try? DirectoryListing.names(in: parent)) ?? [] {
+        for name in (try? SystemCalls.names(in: parent)) ?? [] {
             guard let process = name.split(separator: "-").first.flatMap({ pid_t($0) }) else { continue }
             guard kill(process, 0) != 0, errno == ESRCH else { continue }
             try? ItemMove.remove("\(parent)/\(name)")

@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Linux
 
 extension FileWrapper.Content {
     /// Reads an item.
@@ -17,9 +18,9 @@ extension FileWrapper.Content {
                 let children = try children(url, options: options, former: former)
                 return (.directory(FileWrapperChildren(byKey: children)), signature)
             case .symbolicLink: return (.link(try destination(url)), signature)
-            case .other: throw FailedCall(number: EOPNOTSUPP)
+            case .other: throw FileError(.unsupported, url.path)
             }
-        } catch let error as FailedCall {
+        } catch let error as FileError {
             throw error.whileReading(url)
         } catch let error as CocoaError {
             throw error
@@ -44,7 +45,7 @@ extension FileWrapper.Content {
         var known: [ItemPath: FileWrapper] = [:]
         if case .directory(let former)? = former?.content { known = former.byKey }
         var children: [ItemPath: FileWrapper] = [:]
-        for name in try DirectoryNames.read(url.path) {
+        for name in try SystemCalls.names(in: url.path).map({ ItemPath($0) }) {
             let place = url.appendingPathComponent(name.string)
             if let child = known[name], child.filename.map(ItemPath.init) == name {
                 if !child.matchesContents(of: place) || options.contains(.immediate) {
@@ -58,10 +59,9 @@ extension FileWrapper.Content {
         return children
     }
 
-    private static func destination(_ url: URL) throws(FailedCall) -> URL {
+    private static func destination(_ url: URL) throws(FileError) -> URL {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-        let count = readlink(url.path, &target, target.count - 1)
-        guard count >= 0 else { throw .current }
+        let count = try SystemCalls.check("readlink", url.path) { readlink(url.path, &target, target.count - 1) }
         let path = String(decoding: target.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
         // Relative to the directory of the link, but written back as it was.
         return URL(fileURLWithPath: path, relativeTo: url.deletingLastPathComponent())
@@ -76,8 +76,8 @@ extension FileWrapper.Content {
             guard current.kind == .symbolicLink, let target = try? Self.destination(url) else { return false }
             return target.relativePath.isBytewiseEqual(to: destination.relativePath)
         case .directory(let children):
-            guard current.kind == .directory, let names = try? DirectoryNames.read(url.path) else { return false }
-            return names == Set(children.byKey.keys)
+            guard current.kind == .directory, let names = try? SystemCalls.names(in: url.path) else { return false }
+            return Set(names.map { ItemPath($0) }) == Set(children.byKey.keys)
                 && children.byKey.allSatisfy { $0.value.matchesContents(of: url.appendingPathComponent($0.key.string)) }
         }
     }

@@ -1,5 +1,6 @@
 import Glibc
 import Model
+import Linux
 
 /// Writes a tree of wrappers.
 struct FileWrapperWriter {
@@ -12,7 +13,9 @@ struct FileWrapperWriter {
         switch wrapper.content {
         case .directory(let children): try writeDirectory(children, to: url, original: original)
         case .link(let destination):
-            guard symlink(destination.relativePath, url.path) == 0 else { throw FailedCall.current.whileWriting(url) }
+            guard symlink(destination.relativePath, url.path) == 0 else {
+                throw FileError(FailedCall("symlink")).whileWriting(url)
+            }
         case .bytes, .unread: try writeFile(wrapper, to: url, original: original, mayOverwrite: mayOverwrite)
         }
         applyPermissions(of: wrapper, to: url)
@@ -24,7 +27,7 @@ struct FileWrapperWriter {
     }
 
     private func writeDirectory(_ children: FileWrapperChildren, to url: URL, original: URL?) throws(CocoaError) {
-        guard mkdir(url.path, 0o777) == 0 else { throw FailedCall.current.whileWriting(url) }
+        guard mkdir(url.path, 0o777) == 0 else { throw FileError(FailedCall("mkdir")).whileWriting(url) }
         for (key, child) in children.inOrder {
             let former = child.filename.flatMap { name in original?.appendingPathComponent(name) }
             try write(child, to: url.appendingPathComponent(key.string), original: former, mayOverwrite: false)
@@ -41,7 +44,7 @@ struct FileWrapperWriter {
             case .unread(let source) where !mayOverwrite: try FileManager.default.copyItem(at: source, to: url)
             default:
                 guard let data = wrapper.regularFileContents else {
-                    throw FailedCall(number: EIO).whileReading(url)
+                    throw FileError(.inputOutput, url.path).whileReading(url)
                 }
                 try data.write(to: url, options: mayOverwrite ? [] : .withoutOverwriting)
             }

@@ -1,6 +1,6 @@
-import CLinux
 import Glibc
 import Model
+import Linux
 
 /// Puts a new state of an item, from a ``DocumentStaging``, in the place of the old one.
 ///
@@ -20,57 +20,39 @@ enum DocumentReplacement {
         }
     }
 
-    private static func put(staged: String, place: String) throws(FailedCall) {
+    private static func put(staged: String, place: String) throws(FileError) {
         let new = try ItemSignature(path: staged)
         guard let old = try existing(place) else { return try move(staged, to: place) }
         switch (new.kind, old.kind) {
         case (.directory, .directory): try merge(staged: staged, place: place)
-        case (.directory, _), (_, .directory): try exchange(staged, place)
+        // A directory cannot be renamed over a file, nor a file over a directory: they change places.
+        case (.directory, _), (_, .directory): try ItemMove.exchange(staged, place)
         default:
             // rename(2) of a file over another link to it does nothing, so the staged link would stay.
-            if new.isSameFile(as: old) { return try delete(staged) }
+            if new.isSameFile(as: old) { return try ItemMove.remove(staged) }
             if new.kind == .file, old.kind == .file { KeptAttributes.copy(from: place, old, to: staged) }
             try move(staged, to: place)
         }
     }
 
-    private static func merge(staged: String, place: String) throws(FailedCall) {
+    private static func merge(staged: String, place: String) throws(FileError) {
         let names = try entries(staged)
         for name in names.sorted() { try put(staged: "\(staged)/\(name)", place: "\(place)/\(name)") }
-        for name in try entries(place).subtracting(names) { try remove("\(place)/\(name)") }
+        for name in try entries(place).subtracting(names) { try ItemMove.remove("\(place)/\(name)") }
     }
 
-    /// A directory cannot be renamed over a file, nor a file over a directory: they change places.
-    private static func exchange(_ staged: String, _ place: String) throws(FailedCall) {
-        guard CLinux_renameat2(AT_FDCWD, staged, AT_FDCWD, place, CLinux_RENAME_EXCHANGE) == 0 else {
-            throw FailedCall.current
-        }
-    }
-
-    private static func existing(_ path: String) throws(FailedCall) -> ItemSignature? {
-        do {
-            return try ItemSignature(path: path)
-        } catch {
-            if error.number == ENOENT { return nil }
+    private static func existing(_ path: String) throws(FileError) -> ItemSignature? {
+        do throws(FileError) { return try ItemSignature(path: path) } catch {
+            if error.code == .notFound { return nil }
             throw error
         }
     }
 
-    private static func move(_ old: String, to new: String) throws(FailedCall) {
-        guard rename(old, new) == 0 else { throw FailedCall.current }
+    private static func move(_ old: String, to new: String) throws(FileError) {
+        try SystemCalls.check("rename", old) { rename(old, new) }
     }
 
-    private static func delete(_ path: String) throws(FailedCall) {
-        guard unlink(path) == 0 else { throw FailedCall.current }
-    }
-
-    private static func remove(_ path: String) throws(FailedCall) {
-        guard try ItemSignature(path: path).kind == .directory else { return try delete(path) }
-        for name in try entries(path) { try remove("\(path)/\(name)") }
-        guard rmdir(path) == 0 else { throw FailedCall.current }
-    }
-
-    private static func entries(_ path: String) throws(FailedCall) -> Set<ItemPath> {
-        try DirectoryNames.read(path)
+    private static func entries(_ path: String) throws(FileError) -> Set<ItemPath> {
+        Set(try SystemCalls.names(in: path).map { ItemPath($0) })
     }
 }

@@ -1,4 +1,6 @@
 import Glibc
+import Model
+import Linux
 
 /// A temporary directory beside an item, on the same file system, in which its next state is written.
 ///
@@ -15,7 +17,7 @@ struct DocumentStaging {
             guard let start = buffer.baseAddress, mkdtemp(start) != nil else { return nil }
             return String(cString: start)
         }
-        guard let path else { throw FailedCall.current.whileWriting(item) }
+        guard let path else { throw FileError(FailedCall("mkdtemp")).whileWriting(item) }
         ScratchPlaces.adopt(path)
         url = URL(fileURLWithPath: path, isDirectory: true)
     }

@@ -1,11 +1,9 @@
 import Glibc
+import Model
+import Linux
 
-/// The number of a system call's error, and the Cocoa errors that Foundation documents for it.
-struct FailedCall: Error, Hashable, Sendable {
-    let number: Int32
-
-    static var current: FailedCall { FailedCall(number: errno) }
-
+/// The Cocoa errors that Foundation documents for the number of a system call's error.
+extension FileError {
     /// Whether there is no item of that name.
     var isMissingItem: Bool { number == ENOENT || number == ENOTDIR }
 

@@ -1,4 +1,6 @@
 import Glibc
+import Model
+import Linux
 
 /// What `lstat` says about an item: enough to find out whether it was changed or replaced, without reading it.
 struct ItemSignature: Hashable, Sendable {
@@ -21,11 +23,10 @@ struct ItemSignature: Hashable, Sendable {
     let group: UInt32
 
     /// Related: `lstat(2)`.
-    init(path: String) throws(FailedCall) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { throw FailedCall.current }
+    init(path: String) throws(FileError) {
+        let status = try FileStatus(of: path).value
         kind =
-            switch status.st_mode & S_IFMT {
+            switch status.kind {
             case S_IFREG: .file
             case S_IFDIR: .directory
             case S_IFLNK: .symbolicLink
@@ -41,7 +42,7 @@ struct ItemSignature: Hashable, Sendable {
         group = status.st_gid
     }
 
-    init(_ url: URL) throws(FailedCall) { try self.init(path: url.path) }
+    init(_ url: URL) throws(FileError) { try self.init(path: url.path) }
 
     /// Computed as `FileManager` does, so that both can be compared.
     var modificationDate: Date {

@@ -11,9 +11,6 @@ enum KeptAttributes {
         // After the owner, whose change clears the set-id bits.
         if chmod(staged, mode_t(old.permissions)) != 0 { errno = 0 }
         guard let source = DocumentAttributes(path: path), let target = DocumentAttributes(path: staged) else { return }
-        for name in source.names where name.hasBytePrefix("user.") {
-            guard let value = source[name] else { continue }
-            target.set(name, value)
-        }
+        source.copy(to: target)
     }
 }

@@ -1,4 +1,5 @@
 import Model
+import Linux
 
 /// What a document's file is, found out without reading it, so that a change by somebody else can be told from the
 /// document's own.
@@ -35,7 +36,7 @@ struct DocumentSignature: Equatable, Sendable {
 
     private static func collect(
         _ root: String, _ path: ItemPath, _ signature: ItemSignature, into files: inout [ItemPath: File]
-    ) throws(FailedCall) {
+    ) throws(FileError) {
         guard signature.kind == .directory else {
             files[path] = File(
                 kind: signature.kind, inode: signature.inode, byteCount: signature.byteCount,
@@ -44,7 +45,7 @@ struct DocumentSignature: Equatable, Sendable {
         }
         // The times of a directory tell nothing that its names do not.
         files[path] = File(kind: .directory, inode: 0, byteCount: 0, seconds: 0, nanoseconds: 0)
-        for name in try DirectoryNames.read(root + path.string) {
+        for name in try SystemCalls.names(in: root + path.string) {
             let child = ItemPath("\(path)/\(name)")
             try collect(root, child, try ItemSignature(path: root + child.string), into: &files)
         }

@@ -1,4 +1,6 @@
+import Model
 import Synchronization
+import Linux
 
 extension UIDocument {
     func startPresenting() {
@@ -118,7 +120,7 @@ extension UIDocument {
 
     /// A file that cannot be looked up, because its daemon has died or we may not search its directory, is not missing.
     private func isMissing(_ url: URL) -> Bool {
-        do throws(FailedCall) {
+        do throws(FileError) {
             _ = try ItemSignature(url)
             return false
         } catch {
