@@ -9,7 +9,7 @@ extension DevicesRequest: PerformedQuestion {
     /// The devices that have changed the container, as far as this one has followed it, and this one first.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> [KnownDevice] {
         let own = daemon.replica.device.description
-        let others = try daemon.replica.devices().filter { $0.device != own }
+        let others = try daemon.replica.read { try $0.devices() }.filter { $0.device != own }
         return [KnownDevice(device: own, name: daemon.location.deviceName, isThisDevice: true)]
             + others.map { KnownDevice(device: $0.device, name: $0.name, isThisDevice: false) }
     }

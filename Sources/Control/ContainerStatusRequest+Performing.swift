@@ -23,20 +23,21 @@ extension ContainerStatusRequest: PerformedQuestion {
             pendingUploadByteCount: totals.uploads.pendingByteCount,
             activeDownloadCount: totals.downloads.activeCount,
             readMode: fileSystem.mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: daemon.fastPaths,
-            isPaused: try daemon.replica.isContainerPaused(),
+            isPaused: try daemon.replica.read { try $0.isContainerPaused() },
             heldDeletionCount: daemon.syncEngine.uploader.heldDeletionCount,
             problem: daemon.sync.problem, processID: ProcessInfo.processInfo.processIdentifier,
             cache: try fileSystem.cacheStatus(),
             storms: fileSystem.throttle.reports)
         status.totals = totals
-        status.quota = QuotaStatus(total: daemon.replica.quota?.byteCount, used: try daemon.replica.usedByteCount())
-        status.unsynced = try daemon.replica.unsyncedItems()
-        status.trashed = try daemon.replica.newItemsInTrash()
+        status.quota = QuotaStatus(
+            total: daemon.replica.quota?.byteCount, used: try daemon.replica.read { try $0.usedByteCount() })
+        status.unsynced = try daemon.replica.read { try $0.unsyncedItems() }
+        status.trashed = try daemon.replica.read { try $0.newItemsInTrash() }
         status.store = daemon.storeState
         status.readOnly = daemon.sync.readOnly
         status.busyFiles = try daemon.busyFiles()
         status.putBack = try daemon.putBack()
-        status.lastCommit = try daemon.replica.lastCommitTime()?.rfc3339
+        status.lastCommit = try daemon.replica.read { try $0.lastCommitTime()?.rfc3339 }
         let link = daemon.link.settings
         if !link.isUnchanged { status.link = link }
         return status
@@ -51,7 +52,7 @@ extension ControlledDaemon {
     /// The paths of the files that wait because they are being written.
     fileprivate func busyFiles() throws(FileError) -> [ContainerStatus.BusyFile] {
         let files = syncEngine.uploader.busyFiles.prefix(ContainerStatus.BusyFile.limit)
-        let paths = try replica.paths(of: files.map(\.number))
+        let paths = try replica.read { try $0.paths(of: files.map(\.number)) }
         return files.compactMap { file in
             guard let path = paths[file.number] else { return nil }
             let uploaded = file.age.map { age in
@@ -65,7 +66,7 @@ extension ControlledDaemon {
     private static let putBackDays: Int64 = 30
 
     fileprivate func putBack() throws(FileError) -> ContainerStatus.PutBack? {
-        guard let found = try replica.putBack(),
+        guard let found = try replica.read({ try $0.putBack() }),
             environment.now().rawValue - found.time.rawValue < Self.putBackDays * 86_400_000_000_000
         else { return nil }
         return ContainerStatus.PutBack(commit: found.number, time: found.time.rfc3339)

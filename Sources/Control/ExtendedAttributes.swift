@@ -26,7 +26,7 @@ package struct ExtendedAttributes: Sendable {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try Self.checkNotEmpty(name)
-            return try replica.xattr(name, of: inode)
+            return try replica.read { try $0.xattr(name, of: inode) }
         case .unknown:
             throw FileError(.noAttribute, name)
         case .control(let attribute, let isRaw):
@@ -45,7 +45,7 @@ package struct ExtendedAttributes: Sendable {
 
     /// Only stored attributes: `cp -a`, `rsync -X` and `tar --xattrs` never copy the sync state. Related: listxattr(2).
     package func names(of inode: InodeNumber) throws(FileError) -> [String] {
-        try replica.xattrNames(of: inode)
+        try replica.read { try $0.xattrNames(of: inode) }
     }
 
     /// Related: setxattr(2).
@@ -99,7 +99,7 @@ package struct ExtendedAttributes: Sendable {
             guard try text(of: ItemAttributes.table.uploadingError, isRaw: false, inode: inode) != nil else {
                 throw FileError(.noAttribute, name)
             }
-            syncEngine.uploader.retry(try replica.entries(of: inode).first?.item)
+            syncEngine.uploader.retry(try replica.read { try $0.entries(of: inode).first?.item })
             return .ready(())
         case .control(ItemAttributes.table.pinned, _):
             try checkOwner(of: inode, caller)
@@ -121,7 +121,7 @@ package struct ExtendedAttributes: Sendable {
     }
 
     private func checkOwner(of inode: InodeNumber, _ caller: Caller) throws(FileError) {
-        let owner = try replica.attributes(of: inode).owner
+        let owner = try replica.read { try $0.attributes(of: inode).owner }
         guard caller.user == 0 || caller.user == owner else {
             throw FileError(.notPermitted, "only the owner may do this")
         }
@@ -189,19 +189,20 @@ package struct ExtendedAttributes: Sendable {
         case table.containerDisplayName: return identity.settings.name
         case table.containerIdentifier: return identity.id.description
         case table.scope:
-            return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
+            let directory = try directory(of: inode)
+            return try replica.read { try $0.depthBelowDocuments(of: directory) } == nil ? "data" : "documents"
         case table.isShared: return "0"
         case table.quotaTotal: return inode == .root ? replica.quota.map { String($0.byteCount) } : nil
-        case table.quotaUsed: return try inode == .root ? String(replica.usedByteCount()) : nil
+        case table.quotaUsed: return try inode == .root ? String(replica.read { try $0.usedByteCount() }) : nil
         case table.claims:
             guard let node = try fileSystem.locks(on: inode).first else { return nil }
             return try json(node)
         case table.versions:
-            return try replica.attributes(of: inode).kind == .file ? try json(versions.versions(of: inode)) : nil
+            return try replica.read { try $0.attributes(of: inode).kind } == .file ? try json(versions.versions(of: inode)) : nil
         case table.resolve: return nil
         case table.name, table.contentType:
-            let name = try replica.entries(of: inode).first?.name
-            let kind = try replica.attributes(of: inode).kind
+            let name = try replica.read { try $0.entries(of: inode).first?.name }
+            let kind = try replica.read { try $0.attributes(of: inode).kind }
             if attribute == table.name { return name?.string ?? identity.settings.name }
             return ContentType.identifier(kind: kind, name: name)
         case table.status: return try json(states.itemStatus(of: inode))
@@ -215,8 +216,8 @@ package struct ExtendedAttributes: Sendable {
     }
 
     private func directory(of inode: InodeNumber) throws(FileError) -> InodeNumber {
-        if try replica.attributes(of: inode).kind == .directory { return inode }
-        return try replica.entries(of: inode).first?.parent ?? .root
+        if try replica.read({ try $0.attributes(of: inode).kind }) == .directory { return inode }
+        return try replica.read { try $0.entries(of: inode).first?.parent } ?? .root
     }
 
     private func json(_ status: some Encodable) throws(FileError) -> String {

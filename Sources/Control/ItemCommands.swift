@@ -22,7 +22,7 @@ package struct ItemCommands: Sendable {
 
     package func cancelDownload(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
-            if try replica.isDownloadRequested(file) {
+            if try replica.read({ try $0.isDownloadRequested(file) }) {
                 try replica.setDownloadRequested(false, of: file)
             }
             downloads.active(file)?.cancel()
@@ -50,11 +50,11 @@ package struct ItemCommands: Sendable {
     package func forEachFile(
         below number: InodeNumber, _ body: (InodeNumber) throws(FileError) -> Void
     ) throws(FileError) {
-        guard try replica.attributes(of: number).kind == .directory else {
-            if try replica.attributes(of: number).kind == .file { try body(number) }
+        guard try replica.read({ try $0.attributes(of: number).kind }) == .directory else {
+            if try replica.read({ try $0.attributes(of: number).kind }) == .file { try body(number) }
             return
         }
-        for file in try replica.filesBelow(number) { try body(file) }
+        for file in try replica.read({ try $0.filesBelow(number) }) { try body(file) }
     }
 
     // MARK: Pinning
@@ -75,8 +75,8 @@ package struct ItemCommands: Sendable {
         if !isPaused {
             // Newer bytes that arrived during the pause were only recorded.
             try forEachFile(below: number) { file throws(FileError) in
-                guard try replica.isDownloadRequested(file) else { return }
-                if try !replica.isPaused(file) { downloads.enqueue(file) }
+                guard try replica.read({ try $0.isDownloadRequested(file) }) else { return }
+                if try !replica.read({ try $0.isPaused(file) }) { downloads.enqueue(file) }
             }
         }
         fileSystem.activity.noteLocalChange()
@@ -93,7 +93,7 @@ package struct ItemCommands: Sendable {
         try fileSystem.syncEngine.context.requireWritable()
         var attempts = 0
         while true {
-            if try !replica.isExcluded(number) { try await download(number, because: .exclusion) }
+            if try !replica.read({ try $0.isExcluded(number) }) { try await download(number, because: .exclusion) }
             do throws(FileError) {
                 try replica.setExcluded(true, of: number)
                 break

@@ -79,7 +79,7 @@ package struct ItemFeed: Sendable {
         let stateLines = try takeStates()
         if !stateLines.isEmpty { return stateLines }
         if !cursor.isAtEnd {
-            let page = try replica.nextPage(&cursor, limit: Self.batchLimit)
+            let page = try replica.read { try $0.nextPage(&cursor, limit: Self.batchLimit) }
             // Its transaction was committed, and publishes its changes in a moment.
             while !changes.hasReached(page.sequence) { try await waitForChanges() }
             places = changes.takePlaces(through: page.sequence)[...]
@@ -110,7 +110,7 @@ package struct ItemFeed: Sendable {
 
     /// The item at the path, if there is one; what is in it follows.
     private mutating func topLines() throws(FileError) -> [ItemUpdate] {
-        guard let facts = try replica.facts(at: changes.top) else { return [] }
+        guard let facts = try replica.read({ try $0.facts(at: changes.top) }) else { return [] }
         if facts.attributes.kind == .directory { cursor.add(facts.attributes.inode) }
         if !isGathered { count += 1 }
         return [.item(try ItemStates(fileSystem).status(of: facts))]
@@ -131,7 +131,9 @@ package struct ItemFeed: Sendable {
         // Published here.
         for change in inside { changes.forget(change.inode) }
         // In one read, which looks at each of the directories above them once.
-        let names = Dictionary(grouping: try replica.facts(of: Set(inside.map(\.inode)))) { $0.attributes.inode }
+        let names = Dictionary(grouping: try replica.read { try $0.facts(of: Set(inside.map(\.inode))) }) {
+            $0.attributes.inode
+        }
         for (inode, facts) in names where facts.count > 1 { changes.add([inode]) }
         var lines: [ItemUpdate] = []
         for change in batch { lines += try self.lines(for: change, names[change.inode] ?? []) }
@@ -181,17 +183,18 @@ package struct ItemFeed: Sendable {
             try listAgain(inode)
         }
         guard !inodes.isEmpty else { return [] }
-        return try replica.facts(of: inodes).filter { changes.position(of: $0.path) == .inside }
+        return try replica.read { try $0.facts(of: inodes) }.filter { changes.position(of: $0.path) == .inside }
             .map { facts throws(FileError) in .item(try ItemStates(fileSystem).status(of: facts)) }
     }
 
     /// Lists what inherits the settings of an item.
     private mutating func listAgain(_ inode: InodeNumber) throws(FileError) {
-        guard let facts = try replica.facts(of: [inode]).first, facts.attributes.kind == .directory else { return }
+        guard let facts = try replica.read({ try $0.facts(of: [inode]).first }), facts.attributes.kind == .directory
+        else { return }
         switch changes.position(of: facts.path) {
         case .inside: cursor.add(inode)
         case .above:
-            guard let top = try replica.facts(at: changes.top) else { return }
+            guard let top = try replica.read({ try $0.facts(at: changes.top) }) else { return }
             changes.add([top.attributes.inode])
             if top.attributes.kind == .directory { cursor.add(top.attributes.inode) }
         case .outside: return

@@ -22,7 +22,8 @@ extension ListRequest: PerformedQuestion {
             throw FileError(.invalid, "the limit must be 1 to \(DirectoryPage.itemLimit) items")
         }
         // One more shows whether this is the end.
-        guard let facts = try daemon.replica.facts(inDirectoryAt: item, after: after, limit: limit + 1) else {
+        guard let facts = try daemon.replica.read({ try $0.facts(inDirectoryAt: item, after: after, limit: limit + 1) })
+        else {
             throw FileSystem.noSuchItem
         }
         var items: [ItemStatus] = []
@@ -39,7 +40,7 @@ extension DownloadProgressRequest: PerformedQuestion {
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> DownloadProgress {
         var progress = DownloadProgress(bytesDone: 0, bytesTotal: 0, filesDone: 0, filesTotal: 0)
         try daemon.commands.forEachFile(below: try daemon.fileSystem.resolve(item)) { file throws(FileError) in
-            let inode = try daemon.replica.inode(file)
+            let inode = try daemon.replica.read { try $0.inode(file) }
             progress.filesTotal += 1
             progress.bytesTotal += inode.attributes.size
             if inode.isLocal && !inode.hasIncoming {
@@ -109,21 +110,24 @@ extension EvictRequest: PerformedOrder {
     private func evict(
         _ file: InodeNumber, _ eviction: inout Eviction, _ report: inout EvictionReport, _ replica: Replica
     ) async throws(FileError) {
-        let before = try replica.attributes(of: file)
-        guard try replica.isLocal(file) else {
+        let before = try replica.read { try $0.attributes(of: file) }
+        guard try replica.read({ try $0.isLocal(file) }) else {
             // A download of it may be under way.
             return try await eviction.evict(file)
         }
         try await eviction.evict(file)
-        guard try !replica.isLocal(file) else { return report.unsyncedCount += 1 }
+        guard try !replica.read({ try $0.isLocal(file) }) else { return report.unsyncedCount += 1 }
         report.evictedCount += 1
         report.freedByteCount += before.blocks * 512
-        if report.evicted.count < EvictionReport.pathLimit { report.evicted.append(try replica.path(of: file)) }
+        if report.evicted.count < EvictionReport.pathLimit {
+            report.evicted.append(try replica.read { try $0.path(of: file) })
+        }
     }
 
     private func stayed(_ file: InodeNumber, _ reason: String, _ report: inout EvictionReport, _ replica: Replica) {
         report.stayedCount += 1
-        guard report.stayed.count < EvictionReport.pathLimit, let path = try? replica.path(of: file) else { return }
+        guard report.stayed.count < EvictionReport.pathLimit, let path = try? replica.read({ try $0.path(of: file) })
+        else { return }
         report.stayed.append(.init(path: path, reason: reason))
     }
 }
@@ -140,12 +144,12 @@ extension PinsRequest: PerformedQuestion {
     /// The items with a setting of their own, by path.
     /// - Throws: `tooLarge` when there are more than ``PinnedItem/limit``.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> [PinnedItem] {
-        let pinned = try daemon.replica.pinnedInodes(limit: PinnedItem.limit + 1)
+        let pinned = try daemon.replica.read { try $0.pinnedInodes(limit: PinnedItem.limit + 1) }
         guard pinned.count <= PinnedItem.limit else {
             throw FileError(
                 .tooLarge, "more than \(PinnedItem.limit) items are pinned one by one; pin their directories instead")
         }
-        let paths = try daemon.replica.paths(of: pinned.map(\.number))
+        let paths = try daemon.replica.read { try $0.paths(of: pinned.map(\.number)) }
         return pinned.compactMap { number, isPinned in
             (number == .root ? "" : paths[number]?.string).map { PinnedItem(path: $0, pinned: isPinned) }
         }.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }

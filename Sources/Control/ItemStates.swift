@@ -17,14 +17,14 @@ package struct ItemStates: Sendable {
 
     /// - Throws: ``FileError`` with `notFound`.
     package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
-        guard let facts = try replica.facts(at: path) else { throw FileSystem.noSuchItem }
+        guard let facts = try replica.read({ try $0.facts(at: path) }) else { throw FileSystem.noSuchItem }
         return try status(of: facts)
     }
 
     /// - Throws: ``FileError`` with `superseded` for an inode without a name: it was replaced by one with newer bytes,
     ///   or removed. The kernel then looks the path up again.
     package func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
-        guard let facts = try replica.facts(of: [number]).first else {
+        guard let facts = try replica.read({ try $0.facts(of: [number]).first }) else {
             throw FileError(.superseded, "\(number) no longer has a name")
         }
         return try status(of: facts)
@@ -37,7 +37,8 @@ package struct ItemStates: Sendable {
         guard facts.attributes.kind == .file, !facts.isLocal, facts.percentLocal > 0,
             downloads.active(number) == nil
         else { return facts }
-        return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
+        return try replica.read { try $0.facts(of: [number]) }.first { $0.path.isBytewiseEqual(to: facts.path) }
+            ?? facts
     }
 
     /// The facts of a file that programs may have mapped, once the index has what they stored.
@@ -45,7 +46,7 @@ package struct ItemStates: Sendable {
         let number = facts.attributes.inode
         guard facts.attributes.kind == .file, files.isPossiblyMapped(number) else { return facts }
         try fileSystem.recordStores(into: number)
-        return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
+        return try replica.read({ try $0.facts(of: [number]) }).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
     }
 
     /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are

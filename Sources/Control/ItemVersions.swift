@@ -28,11 +28,11 @@ package struct ItemVersions: Sendable {
     }
 
     package func versions(of number: InodeNumber) throws(FileError) -> [ItemVersion] {
-        let inode = try replica.inode(number)
+        let inode = try replica.read { try $0.inode(number) }
         guard inode.attributes.kind == .file else {
             throw FileError(.invalid, "only files have versions; this is a \(inode.attributes.kind.rawValue)")
         }
-        guard let entry = try replica.entries(of: number).first else {
+        guard let entry = try replica.read({ try $0.entries(of: number).first }) else {
             throw FileError(.superseded, "\(number) no longer has a name")
         }
         let conflicts = entry.conflicts.map { version in
@@ -55,7 +55,7 @@ package struct ItemVersions: Sendable {
     }
 
     private func name(of device: DeviceID) throws(FileError) -> String? {
-        device == replica.device ? fileSystem.location.deviceName : try replica.deviceName(device)
+        device == replica.device ? fileSystem.location.deviceName : try replica.read { try $0.deviceName(device) }
     }
 
     private func earlier(_ entry: Entry) throws(FileError) -> [ItemVersion] {
@@ -83,7 +83,7 @@ package struct ItemVersions: Sendable {
         var versions = (entry.base?.conflicts ?? []).filter { !unresolved.contains($0.id) }.map(EarlierVersion.init)
         resolved.formUnion((entry.base?.conflicts ?? []).map(\.id))
         var last = entry.base?.content
-        for state in try replica.history(of: item) where !state.isDeleted {
+        for state in try replica.read({ try $0.history(of: item) }) where !state.isDeleted {
             if let content = state.record.content, content != last {
                 versions.append(EarlierVersion(state, content))
             }
@@ -93,7 +93,7 @@ package struct ItemVersions: Sendable {
                 versions.append(EarlierVersion(conflict))
             }
         }
-        let discarded = try replica.discardedVersions(of: item)
+        let discarded = try replica.read { try $0.discardedVersions(of: item) }
         return versions.filter { !discarded.contains($0.id) }
     }
 
@@ -117,7 +117,7 @@ package struct ItemVersions: Sendable {
 
     private func downloadChosen(_ number: InodeNumber) async {
         do throws(FileError) {
-            if try replica.inode(number).hasIncoming {
+            if try replica.read({ try $0.inode(number) }).hasIncoming {
                 try await downloads.makeLocal(number, because: .version)
             }
         } catch {
@@ -134,8 +134,8 @@ package struct ItemVersions: Sendable {
     /// - Throws: ``FileError`` with `noAttribute` when there is no conflict, `superseded` when there is no such
     ///   version, `busy` when the current bytes must be replaced and are not uploaded yet.
     package func resolve(_ number: InodeNumber, keep choice: VersionChoice) async throws(FileError) {
-        let inode = try replica.inode(number)
-        guard let entry = try replica.entries(of: number).first, !entry.conflicts.isEmpty else {
+        let inode = try replica.read { try $0.inode(number) }
+        guard let entry = try replica.read({ try $0.entries(of: number).first }), !entry.conflicts.isEmpty else {
             throw FileError(.noAttribute, "there is no conflict to resolve")
         }
         let kept: ConflictVersion?
@@ -173,7 +173,7 @@ package struct ItemVersions: Sendable {
     package func versionBytes(_ path: String, id: String) async throws(FileError) -> VersionBytes {
         let number = try fileSystem.resolve(path)
         let entry = try versionedEntry(number)
-        let inode = try replica.inode(number)
+        let inode = try replica.read { try $0.inode(number) }
         if id == "current", inode.isLocal, !inode.hasIncoming {
             if let open = files.open.inode(number) { try fileSystem.recordBytes(of: open) }
             let descriptor = try replica.openBytes(of: number)
@@ -209,11 +209,11 @@ package struct ItemVersions: Sendable {
     private var versionReader: ChunkReader { ChunkReader(packs: downloads.packs) }
 
     package func versionedEntry(_ number: InodeNumber) throws(FileError) -> Entry {
-        let kind = try replica.attributes(of: number).kind
+        let kind = try replica.read { try $0.attributes(of: number).kind }
         guard kind == .file else {
             throw FileError(.invalid, "only files have versions; this is a \(kind.rawValue)")
         }
-        guard let entry = try replica.entries(of: number).first else {
+        guard let entry = try replica.read({ try $0.entries(of: number).first }) else {
             throw FileError(.superseded, "\(number) no longer has a name")
         }
         return entry
@@ -240,8 +240,9 @@ package struct ItemVersions: Sendable {
             throw FileError(.busy, "\(entry.name) is open for writing")
         }
         var number = entry.inode
-        try replica.write { transaction throws(FileError) in
-            guard let item = entry.item, let now = try transaction.entry(of: item), now.conflicts == entry.conflicts
+        try replica.change { transaction in
+            guard let item = entry.item, let now = try transaction.rows.entry(of: item),
+                now.conflicts == entry.conflicts
             else {
                 throw FileError(.superseded, "\(entry.name) has changed in the meantime; list its versions again")
             }
@@ -266,7 +267,7 @@ package struct ItemVersions: Sendable {
             try files.becameOrphan(entry.inode)
         }
         // A local file is downloaded again so that it stays local.
-        if try replica.inode(number).hasIncoming { try ItemCommands(fileSystem).request(number, because: .version) }
+        if try replica.read({ try $0.inode(number) }).hasIncoming { try ItemCommands(fileSystem).request(number, because: .version) }
     }
 
     private func publishReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {

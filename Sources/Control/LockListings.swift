@@ -12,7 +12,7 @@ extension FileSystem {
         let (all, deadlocked) = lockManager.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
         let nodes = all.filter { number == nil || $0.inode == number }
         // In one read: many in a deep tree have most of their directories in common.
-        let paths = try replica.paths(of: nodes.map(\.inode))
+        let paths = try replica.read { try $0.paths(of: nodes.map(\.inode)) }
         return nodes.map { node in
             // A file without a name is listed too.
             var listing = node.listing(path: paths[node.inode]?.string ?? "") {

@@ -22,7 +22,7 @@ package struct MountMetrics: Sendable {
     package var healthProblem: String? {
         guard fileSystem.isRunning else { return "the engine is not running" }
         do throws(FileError) {
-            _ = try replica.pendingCount()
+            _ = try replica.read { try $0.pendingCount() }
         } catch {
             return "the index cannot be read: \(error.detail)"
         }
@@ -35,8 +35,8 @@ package struct MountMetrics: Sendable {
     /// Takes as long as `dewpoint status`: most counts are kept by the index.
     package func samples() throws(FileError) -> [MetricSample] {
         var samples = fileSystem.instruments.registry.samples
-        samples += try countSamples(try replica.totals())
-        samples.append(MetricSample(.usedBytes, Int(try replica.usedByteCount())))
+        samples += try countSamples(try replica.read { try $0.totals() })
+        samples.append(MetricSample(.usedBytes, Int(try replica.read { try $0.usedByteCount() })))
         if let quota = replica.quota { samples.append(MetricSample(.quotaBytes, Int(quota.byteCount))) }
         samples += logSamples()
         samples += claimSamples()
@@ -50,7 +50,8 @@ package struct MountMetrics: Sendable {
         let active = downloads.activeCount
         return [
             MetricSample(.items, totals.itemCount), MetricSample(.localFiles, totals.localFileCount),
-            MetricSample(.cacheBytes, try replica.heldByteCount()), MetricSample(.conflicts, totals.conflictCount),
+            MetricSample(.cacheBytes, try replica.read { try $0.heldByteCount() }),
+            MetricSample(.conflicts, totals.conflictCount),
             MetricSample(.pendingUploads, totals.uploads.pendingCount),
             MetricSample(.pendingUploadBytes, totals.uploads.pendingByteCount),
             MetricSample(.activeDownloads, active),

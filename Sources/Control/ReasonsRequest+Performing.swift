@@ -10,13 +10,15 @@ extension ReasonsRequest: PerformedQuestion {
     ///
     /// - Throws: ``FileError`` with `notFound`.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> ItemReasons {
-        guard let facts = try daemon.replica.facts(at: item) else { throw FileError(.notFound, "no such item") }
+        guard let facts = try daemon.replica.read({ try $0.facts(at: item) }) else {
+            throw FileError(.notFound, "no such item")
+        }
         let number = facts.attributes.inode
         let listings = try daemon.fileSystem.locks(on: number)
         let holders = listings.flatMap(\.holders)
         var reasons = ItemReasons(
             path: facts.path, kind: facts.attributes.kind, isLocal: facts.isLocal,
-            download: try daemon.replica.downloadOrigin(of: number))
+            download: try daemon.replica.read { try $0.downloadOrigin(of: number) })
         if facts.attributes.kind == .file {
             if facts.isLocal {
                 reasons.localBecause = daemon.localReasons(facts, reasons.download)

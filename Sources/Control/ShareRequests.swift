@@ -44,18 +44,18 @@ extension ShareRequest: PerformedOrder {
         ItemRecord.Reference, size: Int64, String
     ) {
         let number = try daemon.fileSystem.resolve(item)
-        let kind = try daemon.replica.attributes(of: number).kind
+        let kind = try daemon.replica.read { try $0.attributes(of: number).kind }
         guard kind == .file else {
             throw FileError(.invalid, "only files can be shared; this is a \(kind.rawValue): put it into an archive")
         }
         let status = try daemon.states.itemStatus(item)
-        guard status.isUbiquitousItem, let entry = try daemon.replica.entries(of: number).first else {
+        guard status.isUbiquitousItem, let entry = try daemon.replica.read({ try $0.entries(of: number).first }) else {
             throw FileError(.invalid, "this file is not synced, so the container does not have its bytes")
         }
         guard status.isUploaded, let base = entry.base, let content = base.content else {
             throw FileError(.busy, "this file is not uploaded yet; to wait for it, run: dewpoint sync --wait")
         }
-        return (content, base.size, try daemon.replica.path(of: number))
+        return (content, base.size, try daemon.replica.read { try $0.path(of: number) })
     }
 }
 

@@ -17,7 +17,8 @@ extension DeletionsRequest: DoneOrder {
     /// Confirms the held deletions, or restores the items.
     /// - Throws: `invalid` when none are held.
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        guard try daemon.replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld else {
+        guard try daemon.replica.read({ try $0.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld })
+        else {
             throw FileError(.invalid, "no deletions are held")
         }
         if discard {
@@ -34,7 +35,7 @@ extension DeletionsRequest: DoneOrder {
 
     private func restoreDeletions(in daemon: ControlledDaemon) throws(FileError) {
         while true {
-            let restored = try daemon.replica.write { transaction throws(FileError) in
+            let restored = try daemon.replica.change { transaction in
                 try transaction.restoreDeletions(limit: Self.restoreBatch)
             }
             if restored.isEmpty { return }

@@ -10,12 +10,12 @@ extension TransfersRequest: PerformedQuestion {
     /// The transfers under way, and those that wait: at most ``TransferListing/waitingLimit`` in each direction.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> TransferListing {
         let underWay = daemon.transfersUnderWay()
-        var totals = try daemon.replica.totals()
+        var totals = try daemon.replica.read { try $0.totals() }
         daemon.add(underWay, to: &totals)
         var active: [Transfer] = []
         for (key, transfer) in underWay {
             // Unlinked while it was being transferred.
-            guard let path = try? daemon.replica.path(of: key.inode) else { continue }
+            guard let path = try? daemon.replica.read({ try $0.path(of: key.inode) }) else { continue }
             active.append(
                 Transfer(
                     path: path, direction: key.direction, bytesDone: transfer.reading.bytesDone,
@@ -41,12 +41,14 @@ extension TotalsRequest: PerformedQuestion {
         let number = try daemon.fileSystem.resolve(item)
         if number == .root { return try daemon.totals() }
         let underWay = daemon.transfersUnderWay()
-        var cursor = try daemon.replica.totalsCursor(of: number, active: Set(underWay.keys.map(\.inode)))
+        var cursor = try daemon.replica.read {
+            try $0.totalsCursor(of: number, active: Set(underWay.keys.map(\.inode)))
+        }
         let end = daemon.environment.uptime() + Self.walkLimit
         while !cursor.isAtEnd {
             if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
             guard daemon.environment.uptime() < end else { break }
-            try daemon.replica.countMore(&cursor)
+            try daemon.replica.read { try $0.countMore(&cursor) }
             // Others have their turn: the walk may be long.
             await Task.yield()
         }
@@ -60,7 +62,7 @@ extension TotalsRequest: PerformedQuestion {
 extension ControlledDaemon {
     /// The counts over the whole container: cheap, however many items there are.
     func totals() throws(FileError) -> ItemTotals {
-        var totals = try replica.totals()
+        var totals = try replica.read { try $0.totals() }
         add(transfersUnderWay(), to: &totals)
         return totals
     }
@@ -98,16 +100,20 @@ extension ControlledDaemon {
 
     fileprivate func waitingDownloads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
         let limit = TransferListing.waitingLimit
-        let inodes = try replica.requestedDownloads(limit: limit + active.count).filter { !active.contains($0) }
+        let inodes = try replica.read { try $0.requestedDownloads(limit: limit + active.count) }.filter {
+            !active.contains($0)
+        }
         var seen: Set<InodeNumber> = []
-        return try replica.facts(of: inodes.prefix(limit)).filter { seen.insert($0.attributes.inode).inserted }
-            .map { facts in
-                let byteCount = facts.attributes.size
-                return Transfer(
-                    path: facts.path, direction: .down,
-                    bytesDone: Int64(Double(byteCount) * (facts.isLocal ? 0 : facts.percentLocal) / 100),
-                    byteCount: byteCount, reason: reasonToWaitForDownload(facts))
-            }
+        return try replica.read { try $0.facts(of: inodes.prefix(limit)) }.filter {
+            seen.insert($0.attributes.inode).inserted
+        }
+        .map { facts in
+            let byteCount = facts.attributes.size
+            return Transfer(
+                path: facts.path, direction: .down,
+                bytesDone: Int64(Double(byteCount) * (facts.isLocal ? 0 : facts.percentLocal) / 100),
+                byteCount: byteCount, reason: reasonToWaitForDownload(facts))
+        }
     }
 
     /// Why a requested download is not under way; `nil` when only others are before it.
@@ -120,7 +126,7 @@ extension ControlledDaemon {
     fileprivate func waitingUploads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
         let limit = TransferListing.waitingLimit
         let blocked = try uploadBlock()
-        return try replica.waitingUploads(limit: limit + active.count).filter { upload in
+        return try replica.read { try $0.waitingUploads(limit: limit + active.count) }.filter { upload in
             upload.inode.map { !active.contains($0) } ?? true
         }.prefix(limit).map { upload in
             Transfer(
@@ -132,7 +138,7 @@ extension ControlledDaemon {
 
     /// What blocks all uploads, in a sentence.
     func uploadBlock() throws(FileError) -> String? {
-        if try replica.isContainerPaused() { return "sync of the container is paused" }
+        if try replica.read({ try $0.isContainerPaused() }) { return "sync of the container is paused" }
         return syncEngine.containerGuard.problem ?? syncEngine.uploader.problem
             ?? (syncEngine.store.isSilent ? "the store does not answer" : nil)
     }

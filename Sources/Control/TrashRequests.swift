@@ -8,7 +8,7 @@ import Sync
 extension TrashRequest {
     /// Items deleted here or on another device that can be restored; the latest deletion first.
     package func listing(in daemon: ControlledDaemon) throws(FileError) -> TrashListing {
-        let trash = Trash(try daemon.replica.deletedItems())
+        let trash = Trash(try daemon.replica.read { try $0.deletedItems() })
         return TrashListing(trash, directories: try daemon.pathsOfDirectories(above: trash.states))
     }
 }
@@ -20,7 +20,7 @@ extension RestoreDeletedRequest: PerformedOrder {
     /// - Returns: Its new path; `name 2.ext` if the name is taken.
     /// - Throws: ``FileError`` with `notFound` when nothing of it is kept, `readOnly` when the store refuses writing.
     package func perform(in daemon: ControlledDaemon) async throws(FileError) -> RestoredItem {
-        let trash = Trash(try daemon.replica.deletedItems())
+        let trash = Trash(try daemon.replica.read { try $0.deletedItems() })
         guard trash[item] != nil else {
             throw FileError(.notFound, "that item is not in the trash; see: dewpoint trash list")
         }
@@ -37,11 +37,12 @@ extension RestoreDeletedRequest: PerformedOrder {
             }
         }
         var restored: [(name: ItemName, parent: InodeNumber)] = []
-        try daemon.replica.write { transaction throws(FileError) in
-            for state in order where try transaction.entry(of: state.record.id) == nil {
-                let parent = try transaction.directory(of: state.record.parent) ?? .root
-                let isTaken = try transaction.entry(state.record.name, in: parent) != nil
-                let name = isTaken ? try transaction.freeName(for: state.record.name, in: parent) : state.record.name
+        try daemon.replica.change { transaction in
+            for state in order where try transaction.rows.entry(of: state.record.id) == nil {
+                let parent = try transaction.rows.directory(of: state.record.parent) ?? .root
+                let isTaken = try transaction.rows.entry(state.record.name, in: parent) != nil
+                let name =
+                    isTaken ? try transaction.rows.freeName(for: state.record.name, in: parent) : state.record.name
                 try transaction.dequeueDeletion(state.record.id)
                 try transaction.restore(state.record, content: contents[state.record.id], in: parent, as: name)
                 restored.append((name, parent))
@@ -49,10 +50,10 @@ extension RestoreDeletedRequest: PerformedOrder {
         }
         for entry in restored { daemon.kernel.entryChanged(entry.name, in: entry.parent) }
         daemon.activity.noteLocalChange()
-        guard let entry = try daemon.replica.entry(of: item) else {
+        guard let entry = try daemon.replica.read({ try $0.entry(of: item) }) else {
             throw FileError(.notFound, "the item was deleted again")
         }
-        return RestoredItem(path: try daemon.replica.path(of: entry.inode))
+        return RestoredItem(path: try daemon.replica.read { try $0.path(of: entry.inode) })
     }
 }
 
@@ -61,10 +62,10 @@ extension ControlledDaemon {
     fileprivate func pathsOfDirectories(above states: [EarlierState]) throws(FileError) -> [ItemID: ShownPath] {
         var items: [InodeNumber: ItemID] = [:]
         for parent in Set(states.map(\.record.parent)) where parent != .root {
-            if let entry = try replica.entry(of: parent) { items[entry.inode] = parent }
+            if let entry = try replica.read({ try $0.entry(of: parent) }) { items[entry.inode] = parent }
         }
         var paths: [ItemID: ShownPath] = [.root: .root]
-        for (inode, path) in try replica.paths(of: Array(items.keys)) {
+        for (inode, path) in try replica.read({ try $0.paths(of: Array(items.keys)) }) {
             if let item = items[inode] { paths[item] = path }
         }
         return paths

@@ -19,8 +19,8 @@ extension ConflictsRequest: PerformedQuestion {
     /// The files whose conflict versions wait to be resolved: at most ``ConflictedItem/limit``, by path.
     package func perform(in daemon: ControlledDaemon) throws(FileError) -> [ConflictedItem] {
         var items: [ConflictedItem] = []
-        let numbers = try daemon.replica.conflictedInodes(limit: ConflictedItem.limit)
-        let paths = try daemon.replica.paths(of: numbers)
+        let numbers = try daemon.replica.read { try $0.conflictedInodes(limit: ConflictedItem.limit) }
+        let paths = try daemon.replica.read { try $0.paths(of: numbers) }
         for number in numbers {
             if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
             guard let path = paths[number] else { continue }
@@ -51,7 +51,7 @@ extension RestoreVersionRequest: DoneOrder {
     ///   uploaded yet.
     package func perform(in daemon: ControlledDaemon) async throws(FileError) {
         let number = try daemon.fileSystem.resolve(item)
-        guard let entry = try daemon.replica.entries(of: number).first, entry.item != nil else {
+        guard let entry = try daemon.replica.read({ try $0.entries(of: number).first }), entry.item != nil else {
             throw FileError(.noAttribute, "an item that is not synced has no earlier versions")
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
@@ -82,7 +82,7 @@ extension DiscardVersionRequest: DoneOrder {
                 discarding: conflict.id.uuidString.lowercased())
         } else {
             let version = try daemon.versions.earlierVersion(id, of: entry)
-            try daemon.replica.write { transaction throws(FileError) in
+            try daemon.replica.change { transaction in
                 try transaction.noteDiscarded(version.id, of: identity)
             }
         }
@@ -104,7 +104,7 @@ extension MarkVersionResolvedRequest: DoneOrder {
             let number = try daemon.fileSystem.resolve(item)
             do throws(FileError) { return try markResolved(number, daemon.versions) } catch {
                 guard error.code == .busy, daemon.environment.uptime() < end, !Task.isCancelled,
-                    try !daemon.replica.isPaused(number)
+                    try !daemon.replica.read({ try $0.isPaused(number) })
                 else { throw error }
             }
             await daemon.activity.waitForProgress(atMost: .milliseconds(100))

@@ -91,7 +91,7 @@ package final class FileSystem: Sendable {
         let kernelLink = KernelLink()
         let orphans = Orphans(open: open, references: KernelReferences(), kernel: kernelLink) { inode in
             // One that is gone takes no space.
-            (try? replica.attributes(of: inode)).map { $0.blocks * 512 } ?? 0
+            (try? replica.read { try $0.attributes(of: inode) }).map { $0.blocks * 512 } ?? 0
         }
         let freeSpaceFloor = FreeSpaceFloor(path: context.location.state) { replica.shrinkLog() }
         let downloads = Downloads(
@@ -307,7 +307,8 @@ package final class FileSystem: Sendable {
 
     private func resumeDownloads() {
         do throws(FileError) {
-            for inode in try replica.requestedDownloads() where try !replica.isPaused(inode) {
+            for inode in try replica.read({ try $0.requestedDownloads() })
+            where try !replica.read({ try $0.isPaused(inode) }) {
                 reading.downloads.enqueue(inode)
             }
         } catch {
@@ -318,7 +319,7 @@ package final class FileSystem: Sendable {
 
     package func resolve(_ path: String) throws(FileError) -> InodeNumber {
         do throws(FileError) {
-            return try replica.resolve(path)
+            return try replica.read { try $0.resolve(path) }
         } catch {
             guard error.code == .notFound else { throw error }
             throw Self.noSuchItem

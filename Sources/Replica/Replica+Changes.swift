@@ -4,7 +4,7 @@ import Glibc
 package import Model
 package import Linux
 
-/// Changes of names by the mount: each call is one ``write(_:)``.
+/// Changes of names by the mount: each call is one ``change(freeing:_:)``.
 extension Replica {
     /// Creates an empty file. Related: `open(2)` with `O_CREAT | O_EXCL`.
     /// - Parameter opening: Called before the file is visible, so that other callers find it already open.
@@ -107,24 +107,12 @@ extension Replica {
         try change { try $0.removeXattr(name, of: number) }
     }
 
-    /// A name for a copy of `name` that is free in `parent`: `report 2.pdf`, `report 3.pdf`, …
-    package func freeName(for name: ItemName, in parent: InodeNumber) throws(FileError) -> ItemName {
-        try readSnapshot { try $0.freeName(for: name, in: parent) }
-    }
-
     /// Pins a file or the contents of a directory, or unpins them; `nil`: as its directory.
     package func setPinned(_ pinned: Bool?, of number: InodeNumber) throws(FileError) {
         try change { transaction in
             if number == .root { return try transaction.rows.setMeta(.rootPinned, pinned) }
             try transaction.rows.execute("UPDATE entries SET pinned = ? WHERE inode = ?", [pinned, number.row])
         }
-    }
-
-    /// Runs a body with untyped errors as one change.
-    func change<Value>(
-        freeing: Bool = false, _ body: (ReplicaTransaction) throws -> Value
-    ) throws(FileError) -> Value {
-        try write(freeing: freeing) { transaction throws(FileError) in try translated { try body(transaction) } }
     }
 }
 

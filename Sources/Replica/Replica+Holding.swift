@@ -12,34 +12,11 @@ extension Replica {
         }
     }
 
-    /// Whether sync is paused for an item, a directory above it, or the whole container.
-    package func isPaused(_ number: InodeNumber) throws(FileError) -> Bool {
-        try readSnapshot { try $0.isPaused(number) }
-    }
-
-    /// Whether sync of the whole container is paused.
-    package func isContainerPaused() throws(FileError) -> Bool { try read { try $0.isContainerPaused() } }
-
     /// Excludes a file or directory, with its contents, from sync, or includes it again. Related: the attribute
     /// `isExcludedFromSync`.
     /// - Throws: `invalid` for the root; `notLocal` when some bytes are not local.
     package func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws(FileError) {
         try change { try $0.setExcluded(isExcluded, of: number) }
-    }
-
-    /// Whether an item, or a directory above it, is excluded from sync.
-    package func isExcluded(_ number: InodeNumber) throws(FileError) -> Bool {
-        try readSnapshot { try $0.isExcluded(number) }
-    }
-
-    // MARK: Deletions
-
-    /// The waiting deletions that the user has not confirmed.
-    /// - Parameters:
-    ///   - gap: The longest pause between two deletions of one run.
-    ///   - threshold: Remaining items are not counted unless there are more deletions than this.
-    package func pendingDeletions(gap: Duration, ifMoreThan threshold: Int) throws(FileError) -> PendingDeletions {
-        try readSnapshot { try $0.pendingDeletions(gap: gap, ifMoreThan: threshold) }
     }
 
     package func setDeletionsHeld(_ isHeld: Bool) throws(FileError) {

@@ -15,7 +15,7 @@ package import Linux
 /// between a call and the commit are resolved by start-up repair from the identity of the files: the index knows the
 /// disk's inode number and birth time of every object that it put in the backing directory, so bytes are found wherever
 /// they are and moved to their place in the index. Nothing is unlinked before the commit: files to remove are first
-/// renamed into `staging/removed`. See ``write(_:)``, ``RepairReport``.
+/// renamed into `staging/removed`. See ``change(freeing:_:)``, ``RepairReport``.
 ///
 /// **Guarantees at a power failure.** ``makeDurable(namesIn:)`` makes every committed change durable. Bytes that exist
 /// nowhere else and were removed stay in `staging/removed` until the commit that removed them is durable. Downloaded
@@ -77,19 +77,14 @@ package final class Replica: Sendable {
     /// The number of the newest applied commit.
     package var applied: CommitNumber { appliedNumber.load(ordering: .acquiring) }
 
-    /// Runs `body` on one connection, outside of a transaction: for a single statement.
-    func read<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
+    /// Runs `body` on one state of the index: whatever it reads agrees, and no change waits for it.
+    ///
+    /// `body` must not let its rows escape, and not read or change the replica otherwise.
+    /// - Throws: The error of `body`, or why the index cannot be read.
+    package func read<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
         try translated {
             try checkAlive()
-            return try readers.read { try body(Rows(database: $0)) }
-        }
-    }
-
-    /// Runs `body` on one state of the index, for several statements that must agree.
-    func readSnapshot<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
-        try translated {
-            try checkAlive()
-            return try readers.readSnapshot { try body(Rows(database: $0)) }
+            return try readers.read(body)
         }
     }
 
@@ -100,16 +95,10 @@ package final class Replica: Sendable {
     /// Runs `body` as one change: all of it or nothing, even after a crash.
     ///
     /// Changes run one after the other. `body` must only use its transaction, for reading too, and not let it escape.
-    /// - Throws: The error of `body`, after everything was undone; `diskFull`, after which the replica remains usable.
-    package func write<Value>(
-        _ body: (ReplicaTransaction) throws(FileError) -> Value
-    ) throws(FileError) -> Value {
-        try write(freeing: false, body)
-    }
-
     /// - Parameter freeing: Whether the change frees disk space: then it may use the reserve.
-    func write<Value>(
-        freeing: Bool, _ body: (ReplicaTransaction) throws(FileError) -> Value
+    /// - Throws: The error of `body`, after everything was undone; `diskFull`, after which the replica remains usable.
+    package func change<Value>(
+        freeing: Bool = false, _ body: (ReplicaTransaction) throws -> Value
     ) throws(FileError) -> Value {
         let value: Value
         do throws(FileError) {
@@ -134,22 +123,18 @@ package final class Replica: Sendable {
         return value
     }
 
-    private func attempt<Value>(
-        _ body: (ReplicaTransaction) throws(FileError) -> Value
-    ) throws(FileError) -> Value {
-        try translated { try writer.writeWithoutTransaction { try change(Rows(database: $0), body) } }
+    private func attempt<Value>(_ body: (ReplicaTransaction) throws -> Value) throws(FileError) -> Value {
+        try translated { try writer.writeWithoutTransaction { try attempt(on: Rows(database: $0), body) } }
     }
 
-    private func change<Value>(
-        _ rows: Rows, _ body: (ReplicaTransaction) throws(FileError) -> Value
-    ) throws -> Value {
+    private func attempt<Value>(on rows: Rows, _ body: (ReplicaTransaction) throws -> Value) throws -> Value {
         try checkAlive()
         let changes = BackingChanges { step throws(FileError) in try self.interrupt(step) }
         let transaction = ReplicaTransaction(rows: rows, backing: backing, changes: changes, environment: environment)
         let value: Value
         let followed: IndexChanges?
         do {
-            (value, followed) = try rows.inTransaction {
+            (value, followed) = try rows.inTransaction("BEGIN IMMEDIATE") { _ in
                 let value = try body(transaction)
                 let followed = try journal.seal(rows)
                 try changes.willCommit()
@@ -194,6 +179,11 @@ package final class Replica: Sendable {
             isAlive.store(false, ordering: .relaxed)
             throw FileError(.inputOutput, "crashed: \(error)", cause: error)
         }
+    }
+
+    /// Whether an item of a name is excluded from sync by the rules.
+    package func isLocalOnly(_ name: ItemName, _ sample: ItemSample) throws -> Bool {
+        try environment.ignorePatterns.ignores(name, sample)
     }
 
     /// For simulations: see ``ReplicaEnvironment/diskTime``.

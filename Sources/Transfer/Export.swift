@@ -84,7 +84,7 @@ package final class Export: Sendable {
 
         mutating func next(_ replica: Replica) throws(FileError) -> Child? {
             if batch.isEmpty, !isListed {
-                let children = try replica.children(of: inode, after: last, limit: Export.listLimit)
+                let children = try replica.read { try $0.children(of: inode, after: last, limit: Export.listLimit) }
                 isListed = children.count < Export.listLimit
                 batch = children[...]
                 last = children.last?.name
@@ -144,7 +144,8 @@ package final class Export: Sendable {
     private func makeLink(_ child: Child, in output: OutputDirectory) throws(FileError) {
         let isMade: Void? = try attempt(output.path(of: child.name.string)) { () throws(FileError) in
             try output.makeLink(
-                child.name.string, target: try sync.replica.inode(child.attributes.inode).target?.string ?? "",
+                child.name.string,
+                target: try sync.replica.read { try $0.inode(child.attributes.inode).target?.string } ?? "",
                 try metadata(of: child.attributes))
         }
         if isMade != nil { state.withLock { $0.report.linkCount += 1 } }
@@ -152,8 +153,8 @@ package final class Export: Sendable {
 
     private func metadata(of attributes: Attributes) throws(FileError) -> OutputDirectory.Metadata {
         var xattrs: [(name: String, value: [UInt8])] = []
-        for name in try sync.replica.xattrNames(of: attributes.inode) {
-            xattrs.append((name, try sync.replica.xattr(name, of: attributes.inode)))
+        for name in try sync.replica.read({ try $0.xattrNames(of: attributes.inode) }) {
+            xattrs.append((name, try sync.replica.read { try $0.xattr(name, of: attributes.inode) }))
         }
         return .init(mode: attributes.mode, modified: attributes.modified, xattrs: xattrs)
     }
@@ -173,9 +174,10 @@ package final class Export: Sendable {
     // MARK: Files
 
     private func writeFile(_ child: Child, in output: OutputDirectory) async throws {
-        let entry = try sync.replica.entry(child.name, in: try parent(of: child))
+        let directory = try parent(of: child)
+        let entry = try sync.replica.read { try $0.existingEntry(child.name, in: directory) }
         let metadata = try metadata(of: child.attributes)
-        let inode = try sync.replica.inode(child.attributes.inode)
+        let inode = try sync.replica.read { try $0.inode(child.attributes.inode) }
         do throws(FileError) {
             let isWritten = try await writeBytes(child.name.string, in: output, metadata, size: child.attributes.size) {
                 if let content = try inode.content { return content }
@@ -195,7 +197,7 @@ package final class Export: Sendable {
     }
 
     private func parent(of child: Child) throws(FileError) -> InodeNumber {
-        guard let entry = try sync.replica.entries(of: child.attributes.inode).first else {
+        guard let entry = try sync.replica.read({ try $0.entries(of: child.attributes.inode).first }) else {
             throw FileError(.notFound, child.name.string)
         }
         return entry.parent
@@ -224,13 +226,7 @@ package final class Export: Sendable {
     }
 
     private func isTaken(_ name: String, in directory: InodeNumber) throws(FileError) -> Bool {
-        do throws(FileError) {
-            _ = try sync.replica.entry(try ItemName(name), in: directory)
-            return true
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return false
-        }
+        try sync.replica.read { try $0.entry(ItemName(name), in: directory) } != nil
     }
 
     /// Writes one file.

@@ -59,14 +59,10 @@ struct TreeSender {
 
     /// The item that has a name in a directory of the container.
     func occupant(_ name: ItemName, in parent: ItemID) async throws -> ImportConflict.Occupant? {
-        guard let directory = try directory(parent) else { return nil }
-        let entry: Entry
-        do throws(FileError) { entry = try replica.entry(name, in: directory) } catch {
-            guard error.code == .notFound else { throw error }
-            return nil
-        }
-        guard let item = entry.item else { return nil }
-        let inode = try replica.inode(entry.inode)
+        guard let directory = try directory(parent),
+            let entry = try replica.read({ try $0.entry(name, in: directory) }), let item = entry.item
+        else { return nil }
+        let inode = try replica.read { try $0.inode(entry.inode) }
         var content = try inode.content
         if content == nil, let base = entry.base, let reference = base.content {
             do throws(StoreError) { content = try await manifests.get(reference, size: base.size) } catch {
@@ -80,7 +76,7 @@ struct TreeSender {
     /// - Returns: `nil` when there is no such directory.
     private func directory(_ item: ItemID) throws(FileError) -> InodeNumber? {
         if item == .root { return .root }
-        guard let entry = try replica.entry(of: item), entry.kind == .directory else { return nil }
+        guard let entry = try replica.read({ try $0.entry(of: item) }), entry.kind == .directory else { return nil }
         return entry.inode
     }
 
@@ -203,7 +199,9 @@ struct TreeSender {
     }
 
     private func refersToCondemned(_ arrivals: [Arrival]) throws(FileError) -> Bool {
-        for content in arrivals.compactMap(\.content) where try replica.refersToCondemned(content) { return true }
+        for content in arrivals.compactMap(\.content) where try replica.read({ try $0.refersToCondemned(content) }) {
+            return true
+        }
         return false
     }
 

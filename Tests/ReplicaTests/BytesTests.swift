@@ -23,7 +23,7 @@ import Testing
                   p['DewpointModified'], p['DewpointMode'], sep='|')
             """
         let output = try await Program.run(["python3", "-c", script, path])
-        let item = try #require(try lab.replica.entries(of: inode).first?.item)
+        let item = try #require(try lab.replica.read { try $0.entries(of: inode).first?.item })
         let expected = "Lesson 1 é.pdf|206739|NSURLFileResourceTypeRegular|\(item)|1600000000123456789|420\n"
         #expect(output == expected)
     }
@@ -31,12 +31,12 @@ import Testing
     @Test func `a file that is not local reports its full size and few blocks`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r", size: 5 << 30)
-        let attributes = try lab.replica.attributes(of: inode)
+        let attributes = try lab.replica.read { try $0.attributes(of: inode) }
         #expect(attributes.size == 5 << 30)
         #expect((1...8).contains(attributes.blocks))
         #expect(attributes.owner == getuid())
         #expect(throws: FileError(.notLocal, "#2 is not local")) { try lab.replica.openBytes(of: inode) }
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.replica.check() == [])
     }
 
@@ -68,14 +68,14 @@ import Testing
         try lab.replica.writePlaceholders(in: .root)
         #expect(lab.exists(".r.icloud"))
         try lab.replica.setDownloadRequested(true, of: inode)
-        #expect(try lab.replica.requestedDownloads() == [inode])
+        #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
         #expect(try lab.download(inode, bytes: "12345") == inode)
         #expect(!lab.exists(".r.icloud"))
         #expect(try String(contentsOfFile: lab.files("r"), encoding: .utf8) == "12345")
-        #expect(try lab.replica.requestedDownloads() == [])
-        let attributes = try lab.replica.attributes(of: inode)
+        #expect(try lab.replica.read { try $0.requestedDownloads() } == [])
+        let attributes = try lab.replica.read { try $0.attributes(of: inode) }
         #expect(attributes.modified == Timestamp(rawValue: 1_600_000_000_123_456_789))
-        #expect(try lab.replica.inode(inode).isLocal)
+        #expect(try lab.replica.read { try $0.inode(inode).isLocal })
         #expect(throws: FileError(.invalid, "#2 is local")) { try lab.replica.beginDownload(of: inode) }
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
@@ -112,16 +112,19 @@ import Testing
         let lab = try Lab()
         let inodes = try ["a", "b", "c", "d"].map { try lab.insertRemote($0) }
         func pack(_ index: Int) throws -> PackID {
-            try #require(try lab.replica.inode(inodes[index]).content?.pieces.first?.stored?.pack)
+            try #require(try lab.replica.read { try $0.inode(inodes[index]).content?.pieces.first?.stored?.pack })
         }
         for index in 0..<3 {
-            let next = try lab.replica.nextPack(after: try pack(index), from: inodes[index])
+            let own = try pack(index)
+            let next = try lab.replica.read { try $0.nextPack(after: own, from: inodes[index]) }
             #expect(next == (try pack(index + 1)))
         }
-        #expect(try lab.replica.nextPack(after: try pack(3), from: inodes[3]) == nil)
+        let last = try pack(3)
+        #expect(try lab.replica.read { try $0.nextPack(after: last, from: inodes[3]) } == nil)
         // A local file is skipped.
         _ = try lab.download(inodes[1], bytes: "12345")
-        let next = try lab.replica.nextPack(after: try pack(0), from: inodes[0])
+        let first = try pack(0)
+        let next = try lab.replica.read { try $0.nextPack(after: first, from: inodes[0]) }
         #expect(next == (try pack(2)))
     }
 
@@ -130,7 +133,7 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile("f", bytes: "hello")
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("g"))
-        let old = try lab.replica.attributes(of: inode).modified
+        let old = try lab.replica.read { try $0.attributes(of: inode).modified }
         let descriptor = try lab.replica.openBytes(of: inode)
         #expect(pwrite(descriptor.rawValue, "HELLO", 5, 0) == 5)
         let written = Timestamp(rawValue: old.rawValue + 5_000_000_000)
@@ -151,7 +154,7 @@ import Testing
         try lab.replica.setDownloadRequested(true, of: inode)
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("other"))
         _ = try lab.replica.removeFile(try ItemName("r"), in: .root)
-        #expect(try lab.replica.requestedDownloads() == [inode])
+        #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
     }
 
     @Test(arguments: [RenameMode.exchange, .replace])
@@ -163,39 +166,41 @@ import Testing
         try lab.replica.setDownloadRequested(true, of: inode)
         try lab.replica.setError(ItemFault(code: 4355, text: "no network"), of: inode)
         _ = try lab.replica.rename(try ItemName("r"), in: .root, to: try ItemName("other"), in: .root, mode: mode)
-        #expect(try lab.replica.requestedDownloads(failedWith: [4355]) == [inode])
+        #expect(try lab.replica.read { try $0.requestedDownloads(failedWith: [4355]) } == [inode])
         #expect(try lab.inode("other") == inode)
-        if mode == .exchange { #expect(try lab.replica.entry(try ItemName("r"), in: .root).error == nil) }
+        if mode == .exchange {
+            #expect(try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root).error } == nil)
+        }
     }
 
     @Test func `incoming bytes are requested again after a kill during an eviction`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.download(inode, bytes: "12345")
-        let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+        let entry = try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root) }
         let content = Lab.content(size: 9)
         let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
-        try lab.replica.write { transaction throws(FileError) in
+        try lab.replica.change { transaction in
             _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: true)
         }
         try lab.replica.setDownloadRequested(false, of: inode)
         try lab.killAndOpen()
-        #expect(try lab.replica.requestedDownloads() == [inode])
+        #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
     }
 
     @Test func `finishing a download of superseded bytes is refused`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         _ = try lab.replica.beginDownload(of: inode)
-        let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+        let entry = try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root) }
         let content = Lab.content(size: 9)
         let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
-        try lab.replica.write { transaction throws(FileError) in
+        try lab.replica.change { transaction in
             _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
         }
         let refusal = FileError(.superseded, "#2 has changed since its download began")
         #expect(throws: refusal) { try lab.replica.finishDownload(of: inode) }
-        #expect(try lab.replica.attributes(of: inode).size == 9)
+        #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 9)
     }
 
     @Test func `an unlinked file that is still open can be downloaded`() throws {
@@ -214,15 +219,15 @@ import Testing
         let d = try lab.makeDirectory("d")
         let inode = try lab.makeFile("a", in: d)
         try lab.uploadAll()
-        try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+        try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         #expect(!lab.exists("d/a") && lab.exists("d/.a.icloud"))
-        #expect(try lab.replica.attributes(of: inode).size == 5)
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 5)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.replica.check() == [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
         try lab.download(inode, bytes: "hello")
         #expect(try lab.bytes(of: inode) == "hello")
-        let totals = try lab.replica.totals()
+        let totals = try lab.replica.read { try $0.totals() }
         #expect(totals.itemCount == 2 && totals.localFileCount == 1 && totals.localByteCount == 5)
     }
 
@@ -230,7 +235,8 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         func evict(_ generation: Int64? = nil) throws {
-            try lab.replica.evict(inode, generation: try generation ?? lab.replica.inode(inode).generation)
+            try lab.replica.evict(
+                inode, generation: try generation ?? lab.replica.read { try $0.inode(inode).generation })
         }
         #expect(throws: FileError(.busy, "#2 has changes that are not in the container")) { try evict() }
         try lab.uploadAll()
@@ -245,10 +251,10 @@ import Testing
         #expect(throws: FileError(.busy, "#2 is not in the container")) { try evict() }
         try lab.uploadAll()
         try evict()
-        #expect(try !lab.replica.isLocal(inode))
+        #expect(try !lab.replica.read { try $0.isLocal(inode) })
         let local = try lab.makeFile("a.nosync")
         #expect(throws: FileError(.busy, "#3 has changes that are not in the container")) {
-            try lab.replica.evict(local, generation: try lab.replica.inode(local).generation)
+            try lab.replica.evict(local, generation: try lab.replica.read { try $0.inode(local).generation })
         }
         #expect(try lab.bytes(of: local) == "hello")
     }
@@ -258,23 +264,23 @@ import Testing
         let inode = try lab.insertRemote("r")
         try lab.download(inode, bytes: "12345")
         let old = try lab.replica.openBytes(of: inode)
-        let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+        let entry = try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root) }
         let content = Lab.content(size: 7)
         let record = try lab.record(
             "r", size: 7, content: content, id: try #require(entry.item), modified: Timestamp(rawValue: 42))
-        try lab.replica.write { transaction throws(FileError) in
+        try lab.replica.change { transaction in
             let same = try transaction.setContent(entry, content: content, modified: record.modified, inUse: true)
             #expect(same == inode)
             try transaction.setMetadata(same, from: record)
             try transaction.setBase(entry, record: record, number: 8)
         }
-        #expect(try lab.replica.inode(inode).incoming == content)
+        #expect(try lab.replica.read { try $0.inode(inode).incoming } == content)
         #expect(try lab.bytes(of: inode) == "12345")
         let new = try lab.download(inode, bytes: "1234567")
         #expect(new != inode)
         #expect(try lab.inode("r") == new)
         #expect(try lab.bytes(of: new) == "1234567")
-        #expect(try lab.replica.attributes(of: new).modified == Timestamp(rawValue: 42))
+        #expect(try lab.replica.read { try $0.attributes(of: new).modified } == Timestamp(rawValue: 42))
         var bytes = [UInt8](repeating: 0, count: 5)
         #expect(pread(old.rawValue, &bytes, 5, 0) == 5)
         #expect(bytes == Array("12345".utf8))
@@ -289,7 +295,7 @@ import Testing
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("s"))
         _ = try lab.replica.beginDownload(of: inode)
         let descriptor = try lab.replica.replaceWithEmpty(inode)
-        #expect(try lab.replica.attributes(of: inode).size == 0)
+        #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 0)
         try lab.write("mine", to: inode, descriptor)
         #expect(try lab.bytes(of: try lab.inode("s")) == "mine")
         #expect(try lab.pendingNames().sorted() == ["r", "s"])
@@ -335,10 +341,10 @@ import Testing
         try lab.uploadAll()
         let descriptor = try lab.replica.openBytes(of: inode)
         try lab.replica.recordBytes(of: inode, from: descriptor)
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(pwrite(descriptor.rawValue, "longer than before", 18, 0) == 18)
         try lab.replica.recordBytes(of: inode, from: descriptor)
-        #expect(try lab.replica.inode(inode).isModified)
+        #expect(try lab.replica.read { try $0.inode(inode).isModified })
         #expect(try lab.pendingNames() == ["a"])
     }
 
@@ -351,7 +357,7 @@ import Testing
             #expect(pwrite(descriptor.rawValue, "longer than before", 18, 0) == 18)
             try lab.replica.recordBytes(of: inode, from: descriptor)
         }
-        #expect(try lab.replica.inode(inode).isModified)
+        #expect(try lab.replica.read { try $0.inode(inode).isModified })
         #expect(try lab.pendingNames() == ["a"])
         #expect(try lab.replica.check() == [])
     }
@@ -378,13 +384,13 @@ import Testing
         }
         #expect(failure?.code == .diskFull)
         #expect(made > 40)
-        #expect(try replica.children(of: .root, after: nil, limit: 1_000_000).count == made)
+        #expect(try replica.read { try $0.children(of: .root, after: nil, limit: 1_000_000).count } == made)
         #expect(try replica.check() == [])
         replica.abandon()
         // With more space, every acknowledged change is still there.
         #expect(Glibc.mount("tmpfs", mount, "tmpfs", 32, "size=8m") == 0)
         let again = try Replica.open("\(mount)/state", container: container, environment: environment)
-        #expect(try again.children(of: .root, after: nil, limit: 1_000_000).count == made)
+        #expect(try again.read { try $0.children(of: .root, after: nil, limit: 1_000_000).count } == made)
         #expect(try again.check() == [])
         _ = try again.createFile(try ItemName("more"), in: .root, mode: 0o644, owner: 0, group: 0)
         again.abandon()
@@ -413,7 +419,7 @@ import Testing
             let removed = try replica.removeFile(try ItemName("f\(number)"), in: .root)
             try replica.forget(removed.inode)
         }
-        #expect(try replica.children(of: .root, after: nil, limit: 9).isEmpty)
+        #expect(try replica.read { try $0.children(of: .root, after: nil, limit: 9).isEmpty })
         #expect(try replica.check() == [])
     }
 }

@@ -54,7 +54,7 @@ import Testing
         } act: { lab in
             _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "/etc", owner: 0, group: 0)
         } verify: { (lab: Lab, committed: Bool) throws in
-            if committed { #expect(try lab.replica.inode(try lab.inode("l")).target == "/etc") }
+            if committed { #expect(try lab.replica.read { try $0.inode($0.resolve("l")).target } == "/etc") }
         }
     }
 
@@ -197,13 +197,13 @@ import Testing
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
             // Bytes that have reached the backing directory are kept, whether or not the change was committed.
-            if try lab.replica.isLocal(inode) {
+            if try lab.replica.read({ try $0.isLocal(inode) }) {
                 #expect(try lab.bytes(of: inode) == "12345")
                 #expect(!lab.exists(".r.icloud"))
             } else {
                 #expect(!committed)
             }
-            #expect(try lab.replica.pendingCount() == 0)
+            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         }
     }
 
@@ -212,9 +212,9 @@ import Testing
             let inode = try lab.insertRemote("r")
             try lab.download(inode, bytes: "12345")
             let content = Lab.content(size: 7)
-            let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+            let entry = try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root) }
             let record = try lab.record("r", size: 7, content: content, id: try #require(entry.item))
-            try lab.replica.write { transaction throws(FileError) in
+            try lab.replica.change { transaction in
                 _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
                 try transaction.setBase(entry, record: record, number: 8)
             }
@@ -225,7 +225,7 @@ import Testing
         } verify: { (lab: Lab, committed: Bool) throws in
             let text = try lab.bytes(of: try lab.inode("r"))
             #expect(text == "1234567" || (!committed && text == "12345"))
-            #expect(try lab.replica.pendingCount() == 0)
+            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         }
     }
 
@@ -236,11 +236,11 @@ import Testing
             try lab.replica.evict(try lab.inode("r"), generation: 0)
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
-            #expect(try lab.replica.isLocal(inode) == !committed)
+            #expect(try lab.replica.read { try $0.isLocal(inode) } == !committed)
             #expect(lab.exists("r") == !committed)
             if !committed { #expect(try lab.bytes(of: inode) == "12345") }
-            #expect(try lab.replica.attributes(of: inode).size == 5)
-            #expect(try lab.replica.pendingCount() == 0)
+            #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 5)
+            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         }
     }
 
@@ -251,11 +251,11 @@ import Testing
             try lab.uploadAll()
         } act: { lab in
             let inode = try lab.inode("a")
-            try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+            try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("a")
             #expect(try lab.inode("d/b") == inode)
-            #expect(try lab.replica.isLocal(inode) == !committed)
+            #expect(try lab.replica.read { try $0.isLocal(inode) } == !committed)
             if !committed { #expect(try lab.bytes(of: inode) == "hello") }
             #expect(lab.exists("d/b") == !committed)
         }
@@ -268,10 +268,10 @@ import Testing
         } act: { lab in
             _ = try lab.replica.replaceWithEmpty(try lab.inode("r"))
         } verify: { (lab: Lab, committed: Bool) throws in
-            let attributes = try lab.replica.attributes(of: try lab.inode("r"))
+            let attributes = try lab.replica.read { try $0.attributes(of: $0.resolve("r")) }
             #expect(attributes.size == (committed ? 0 : 5))
-            #expect(try lab.replica.children(of: .root, after: nil, limit: 10).count == 1)
-            #expect(try lab.replica.pendingCount() == (committed ? 1 : 0))
+            #expect(try lab.replica.read { try $0.children(of: .root, after: nil, limit: 10).count } == 1)
+            #expect(try lab.replica.read { try $0.pendingCount() } == (committed ? 1 : 0))
         }
     }
 
@@ -283,7 +283,7 @@ import Testing
                 of: try lab.inode("a"),
                 AttributeChange(mode: 0o400, modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 5)))
         } verify: { (lab: Lab, committed: Bool) throws in
-            let attributes = try lab.replica.attributes(of: try lab.inode("a"))
+            let attributes = try lab.replica.read { try $0.attributes(of: $0.resolve("a")) }
             #expect((attributes.mode == 0o400) == committed)
             #expect(try lab.bytes(of: try lab.inode("a")) == "hello")
         }
@@ -293,12 +293,12 @@ import Testing
         try atEveryStep { lab in
             try lab.download(try lab.insertRemote("r"), bytes: "12345")
         } act: { lab in
-            let entry = try lab.replica.entry(try ItemName("r"), in: .root)
-            try lab.replica.write { transaction throws(FileError) in _ = try transaction.remove(entry) }
+            let entry = try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root) }
+            try lab.replica.change { transaction in _ = try transaction.remove(entry) }
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try (lab.inodeIfPresent("r") == nil) == committed)
             #expect(lab.exists("r") == !committed)
-            #expect(try lab.replica.pendingCount() == 0)
+            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         }
     }
 }

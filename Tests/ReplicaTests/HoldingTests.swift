@@ -21,11 +21,13 @@ import Testing
         try pause("d", in: lab)
         try pause("b", in: lab)
         #expect(try lab.pendingNames() == ["a"])
-        #expect(try lab.replica.isPaused(try lab.inode("d/in d")) && !lab.replica.isPaused(try lab.inode("a")))
+        #expect(
+            try lab.replica.read { try $0.isPaused($0.resolve("d/in d")) }
+                && !lab.replica.read { try $0.isPaused($0.resolve("a")) })
         try pause("d", false, in: lab)
         #expect(try lab.pendingNames() == ["d", "in d", "a"])
         try lab.killAndOpen()
-        #expect(try lab.replica.isPaused(try lab.inode("b")))
+        #expect(try lab.replica.read { try $0.isPaused($0.resolve("b")) })
         #expect(try lab.replica.check() == [])
     }
 
@@ -34,7 +36,9 @@ import Testing
         let d = try lab.makeDirectory("d")
         try lab.makeFile("in d", in: d)
         let item = try #require(try lab.item("d"))
-        let pending = try lab.replica.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
+        let pending = try lab.replica.read {
+            try $0.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
+        }
         #expect(pending.isEmpty)
     }
 
@@ -54,10 +58,10 @@ import Testing
         let trashed = try Set(lab.pendingNames())
         #expect(trashed.isSuperset(of: ["old", "folder"]) && !trashed.contains("new"))
         try lab.uploadAll(number: 2)
-        #expect(try lab.replica.pendingCount() == 1)
-        #expect(try lab.replica.waitingCount() == 0)
-        #expect(try lab.replica.totals().uploads == TransferTotals())
-        #expect(try lab.replica.newItemsInTrash() == UnsyncedItems(itemCount: 1, byteCount: 5))
+        #expect(try lab.replica.read { try $0.pendingCount() } == 1)
+        #expect(try lab.replica.read { try $0.waitingCount() } == 0)
+        #expect(try lab.replica.read { try $0.totals().uploads } == TransferTotals())
+        #expect(try lab.replica.read { try $0.newItemsInTrash() } == UnsyncedItems(itemCount: 1, byteCount: 5))
         // Put back, it is uploaded.
         _ = try lab.replica.rename(lab.name("folder"), in: trash, to: lab.name("folder"), in: .root, mode: .noReplace)
         #expect(try Set(lab.pendingNames()).isSuperset(of: ["folder", "new"]))
@@ -80,7 +84,7 @@ import Testing
         for index in 0..<5 { try lab.makeFile("\(index)", in: d) }
         try pause("d", in: lab)
         try lab.makeFile("last")
-        #expect(try lab.replica.pending(limit: 1, after: 0).count == 1)
+        #expect(try lab.replica.read { try $0.pending(limit: 1, after: 0).count } == 1)
     }
 
     @Test func `a new item with a deleted item's name is pending with that deletion while deletions are held`() throws {
@@ -95,14 +99,14 @@ import Testing
         _ = try lab.replica.removeFile(lab.name("in d"), in: d)
         _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
         let waiting = PendingExclusion(deletionsAfter: 0)
-        #expect(try lab.replica.pending(limit: 9, after: 0, except: waiting).isEmpty)
+        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: waiting).isEmpty })
         try lab.makeFile("a")
         #expect(
-            try lab.replica.pending(limit: 9, after: 0, except: waiting).map(\.item)
+            try lab.replica.read { try $0.pending(limit: 9, after: 0, except: waiting) }.map(\.item)
                 == [old[0], #require(try lab.item("a"))])
         try lab.makeFile("d")
         #expect(
-            try lab.replica.pending(limit: 9, after: 0, except: waiting).map(\.item)
+            try lab.replica.read { try $0.pending(limit: 9, after: 0, except: waiting) }.map(\.item)
                 == [old[0], #require(try lab.item("a")), old[2], old[1], #require(try lab.item("d"))])
     }
 
@@ -133,10 +137,10 @@ import Testing
 
     @Test func `a paused container stays paused after a kill`() throws {
         let lab = try Lab()
-        #expect(try !lab.replica.isContainerPaused())
+        #expect(try !lab.replica.read { try $0.isContainerPaused() })
         try lab.replica.setPaused(true, of: .root)
         try lab.killAndOpen()
-        #expect(try lab.replica.isContainerPaused() && lab.replica.isPaused(.root))
+        #expect(try lab.replica.read { try $0.isContainerPaused() } && lab.replica.read { try $0.isPaused(.root) })
     }
 
     // MARK: Exclusion
@@ -152,14 +156,16 @@ import Testing
         #expect(try Set(lab.pendingNames()) == ["delete \(directory)", "delete \(file)"])
         #expect(try lab.item("d") == nil && lab.item("d/f") == nil)
         #expect(try lab.bytes(of: f) == "hello")
-        #expect(try lab.replica.isExcluded(f) && !lab.replica.isExcluded(try lab.inode("other")))
+        #expect(
+            try lab.replica.read { try $0.isExcluded(f) }
+                && !lab.replica.read { try $0.isExcluded($0.resolve("other")) })
         try lab.makeFile("new", in: d)
         #expect(try lab.item("d/new") == nil)
         #expect(try lab.replica.check() == [])
         try lab.replica.setExcluded(false, of: d)
         #expect(try Set(lab.pendingNames()).isSuperset(of: ["d", "f", "new"]))
         #expect(try lab.item("d/f") != nil && lab.item("d/f") != file)
-        #expect(try lab.replica.inode(f).content == nil)
+        #expect(try lab.replica.read { try $0.inode(f).content } == nil)
         #expect(try lab.replica.check() == [])
     }
 
@@ -172,7 +178,7 @@ import Testing
         #expect(throws: refusal) { try lab.replica.setExcluded(true, of: d) }
         let nextRefusal = FileError(.invalid, "a container cannot be excluded from its own sync")
         #expect(throws: nextRefusal) { try lab.replica.setExcluded(true, of: .root) }
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.item("d/r") != nil)
     }
 
@@ -181,10 +187,10 @@ import Testing
         let f = try lab.makeFile("f")
         try lab.replica.setExcluded(true, of: f)
         _ = try lab.replica.rename(lab.name("f"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
-        #expect(try lab.item("g") == nil && lab.replica.isExcluded(f))
+        #expect(try lab.item("g") == nil && lab.replica.read { try $0.isExcluded(f) })
         try lab.makeFile("temporary", bytes: "new")
         _ = try lab.replica.rename(lab.name("temporary"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
-        #expect(try lab.item("g") == nil && lab.replica.isExcluded(try lab.inode("g")))
+        #expect(try lab.item("g") == nil && lab.replica.read { try $0.isExcluded($0.resolve("g")) })
         #expect(try lab.bytes(of: try lab.inode("g")) == "new")
         #expect(try lab.pendingNames() == [])
         #expect(try lab.replica.check() == [])
@@ -208,29 +214,29 @@ import Testing
         try lab.uploadAll()
         for index in 0..<4 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
         // The lab's clock advances by a second with every change.
-        let deletions = try lab.replica.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0)
+        let deletions = try lab.replica.read { try $0.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0) }
         #expect(deletions.count == 4 && deletions.longestRun == 1 && deletions.itemCount == 2 && !deletions.areHeld)
-        let run = try lab.replica.pendingDeletions(gap: .seconds(1), ifMoreThan: 4)
+        let run = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(1), ifMoreThan: 4) }
         #expect(run.longestRun == 4 && run.lastRun == 4 && run.itemCount == 0)
         try lab.replica.setDeletionsHeld(true)
         let held = PendingExclusion(deletionsAfter: deletions.confirmed)
-        #expect(try lab.replica.pending(limit: 9, after: 0, except: held).isEmpty)
+        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: held).isEmpty })
         try lab.killAndOpen()
-        #expect(try lab.replica.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).areHeld)
+        #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).areHeld })
         try lab.replica.confirmDeletions()
         _ = try lab.replica.removeFile(lab.name("4"), in: .root)
-        let left = try lab.replica.pendingDeletions(gap: .seconds(60), ifMoreThan: 0)
+        let left = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0) }
         #expect(left.count == 1 && left.lastRun == 1 && !left.areHeld)
         let confirmed = PendingExclusion(deletionsAfter: left.confirmed)
-        #expect(try lab.replica.pending(limit: 9, after: 0, except: confirmed).count == 4)
+        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: confirmed).count } == 4)
     }
 
     /// Takes the deletions out of the outbox as the uploader does.
     private func sendDeletions(_ lab: Lab, limit: Int = 100) throws {
-        let pending = try lab.replica.pending(limit: limit, after: 0).filter {
+        let pending = try lab.replica.read { try $0.pending(limit: limit, after: 0) }.filter {
             if case .delete = $0.change { true } else { false }
         }
-        try lab.replica.write { transaction throws(FileError) in
+        try lab.replica.change { transaction in
             try transaction.dequeueDeletions(pending.map { (item: $0.item, position: $0.position) }, gap: .seconds(30))
         }
     }
@@ -242,18 +248,19 @@ import Testing
         for index in 0..<3 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
         try sendDeletions(lab, limit: 2)
         try sendDeletions(lab)
-        #expect(try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) == PendingDeletions())
+        #expect(
+            try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) } == PendingDeletions())
         _ = try lab.replica.removeFile(lab.name("3"), in: .root)
         try lab.killAndOpen()
-        let next = try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0)
+        let next = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) }
         #expect(next.count == 1 && next.leftCount == 3 && next.longestRun == 4 && next.itemCount == 5)
         // A longer gap starts a new run.
-        let later = try lab.replica.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0)
+        let later = try lab.replica.read { try $0.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0) }
         #expect(later.count == 1 && later.leftCount == 0 && later.longestRun == 1)
         try lab.replica.confirmDeletions()
         try sendDeletions(lab)
         _ = try lab.replica.removeFile(lab.name("4"), in: .root)
-        #expect(try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0).leftCount == 0)
+        #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0).leftCount } == 0)
     }
 
     @Test func `an uploaded deletion does not count if another item took its name`() throws {
@@ -266,7 +273,7 @@ import Testing
         try lab.makeFile("c")
         try lab.uploadAll()
         _ = try lab.replica.removeFile(lab.name("c"), in: .root)
-        #expect(try lab.replica.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).leftCount == 1)
+        #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).leftCount } == 1)
     }
 
     @Test func `restoring deletions brings the items back in the state of the container`() throws {
@@ -284,16 +291,16 @@ import Testing
         try lab.makeFile("g", bytes: "in its place")
         // One at a time, so that later changes find directories that earlier ones restored.
         var restored: Set<String> = []
-        while case let names = try lab.replica.write({ transaction throws(FileError) in
+        while case let names = try lab.replica.change({ transaction in
             try transaction.restoreDeletions(limit: 1)
         }), !names.isEmpty {
             restored.formUnion(names.map(\.name.string))
         }
         #expect(restored == ["d", "e", "f", "g 2"])
         #expect(try ["d", "d/e", "d/e/f", "g 2"].map { try lab.item($0) } == items)
-        #expect(try lab.replica.attributes(of: try lab.inode("d/e/f")).size == 12)
-        #expect(try !lab.replica.isLocal(try lab.inode("d/e/f")))
-        #expect(try lab.replica.entry(lab.name("f"), in: lab.inode("d/e")).baseNumber == 3)
+        #expect(try lab.replica.read { try $0.attributes(of: $0.resolve("d/e/f")).size } == 12)
+        #expect(try !lab.replica.read { try $0.isLocal($0.resolve("d/e/f")) })
+        #expect(try lab.replica.read { try $0.existingEntry(lab.name("f"), in: $0.resolve("d/e")).baseNumber } == 3)
         #expect(try lab.pendingNames().sorted() == ["g", "g 2"])
         #expect(try lab.bytes(of: try lab.inode("g")) == "in its place")
         #expect(try lab.replica.check() == [])

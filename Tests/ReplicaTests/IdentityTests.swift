@@ -16,7 +16,7 @@ import Testing
         let renamed = try lab.replica.rename(
             try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
         #expect(renamed.moved == temporary)
-        let entry = try lab.replica.entry(try ItemName("doc"), in: .root)
+        let entry = try lab.replica.read { try $0.existingEntry(try ItemName("doc"), in: .root) }
         #expect(entry.item == item && entry.pinned == true && entry.baseNumber == 3 && entry.inode == temporary)
         #expect(try lab.pendingNames() == ["doc"])
         #expect(try lab.bytes(of: temporary) == "new bytes")
@@ -33,7 +33,7 @@ import Testing
         _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
         #expect(try lab.item("b") == b)
         #expect(try lab.pendingNames() == ["delete \(a)", "b"])
-        guard case .delete(4) = try lab.replica.pending(limit: 9, after: 0)[0].change else {
+        guard case .delete(4) = try lab.replica.read({ try $0.pending(limit: 9, after: 0) })[0].change else {
             Issue.record("not a deletion of number 4")
             return
         }
@@ -81,7 +81,7 @@ import Testing
         let lab = try Lab()
         try lab.makeFile("a")
         _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         try lab.makeFile("b")
         try lab.uploadAll(number: 9)
         let b = try #require(try lab.item("b"))
@@ -95,7 +95,7 @@ import Testing
         let inner = try lab.makeDirectory("inner", in: directory)
         try lab.makeFile("a", in: inner)
         try lab.makeFile(".DS_Store")
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.item("build.nosync/inner/a") == nil)
         _ = try lab.replica.rename(
             try ItemName("build.nosync"), in: .root, to: try ItemName("build"), in: .root, mode: .replace)
@@ -104,7 +104,7 @@ import Testing
         try lab.uploadAll()
         _ = try lab.replica.rename(
             try ItemName("build"), in: .root, to: try ItemName("build.nosync"), in: .root, mode: .replace)
-        #expect(try lab.replica.pendingCount() == 3)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 3)
         #expect(try lab.pendingNames().allSatisfy { $0.hasPrefix("delete") })
         #expect(try lab.item("build.nosync/inner/a") == nil)
         #expect(try lab.replica.check() == [])
@@ -119,7 +119,7 @@ import Testing
         try lab.uploadAll()
         _ = try lab.replica.setAttributes(of: inode, AttributeChange(owner: 1, group: 2))
         _ = try lab.replica.setAttributes(of: inode, AttributeChange(accessed: Timestamp(rawValue: 5)))
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
@@ -129,10 +129,10 @@ import Testing
         try lab.replica.setXattr("user.a", [1], of: inode, mode: .any)
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
-        let changed = try lab.replica.attributes(of: inode).changed
+        let changed = try lab.replica.read { try $0.attributes(of: inode).changed }
         try lab.replica.setXattr("user.a", [1], of: inode, mode: .replace)
-        #expect(try lab.replica.attributes(of: inode).changed == changed)
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.attributes(of: inode).changed } == changed)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         try lab.replica.setXattr("user.a", [], of: inode, mode: .any)
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
@@ -153,9 +153,9 @@ import Testing
         _ = try lab.replica.setAttributes(of: inner, AttributeChange(mode: 0o700))
         _ = try lab.replica.setAttributes(of: outer, AttributeChange(mode: 0o700))
         #expect(try lab.pendingNames() == ["early", "outer", "inner", "a"])
-        let first = try lab.replica.pending(limit: 1, after: 0)
+        let first = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
         #expect(first.count == 1)
-        let next = try lab.replica.pending(limit: 1, after: first[0].position)
+        let next = try lab.replica.read { try $0.pending(limit: 1, after: first[0].position) }
         #expect(next.count == 3)
         guard case .put(let entry, let inode, _, let parent) = next[2].change else {
             Issue.record("not a put")
@@ -183,40 +183,40 @@ import Testing
         try lab.makeFile("a")
         try lab.makeFile("b", in: try lab.makeDirectory("d"))
         let before = try lab.pendingNames()
-        let positions = try lab.replica.pending(limit: 9, after: 0).map(\.position)
+        let positions = try lab.replica.read { try $0.pending(limit: 9, after: 0) }.map(\.position)
         try lab.killAndOpen()
         #expect(try lab.pendingNames() == before)
         try lab.restart()
         #expect(try lab.pendingNames() == before)
-        #expect(try lab.replica.pending(limit: 9, after: 0).map(\.position) == positions)
+        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0) }.map(\.position) == positions)
     }
 
     @Test func `a change during an upload keeps the item queued and modified`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        let pending = try lab.replica.pending(limit: 1, after: 0)[0]
-        let read = try lab.replica.inode(inode)
+        let pending = try lab.replica.read { try $0.pending(limit: 1, after: 0) }[0]
+        let read = try lab.replica.read { try $0.inode(inode) }
         try lab.write("HELLO again", to: inode, try lab.replica.openBytes(of: inode))
         let content = Lab.content(size: 5)
-        let taken = try lab.replica.write { transaction throws(FileError) in
+        let taken = try lab.replica.change { transaction in
             try transaction.markUploaded(inode, generation: read.generation, content: content)
             return try transaction.dequeue(pending.item, position: pending.position)
         }
         #expect(!taken)
-        #expect(try lab.replica.inode(inode).isModified)
-        #expect(try lab.replica.inode(inode).content == content)
+        #expect(try lab.replica.read { try $0.inode(inode).isModified })
+        #expect(try lab.replica.read { try $0.inode(inode).content } == content)
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
-        #expect(try !lab.replica.inode(inode).isModified)
+        #expect(try !lab.replica.read { try $0.inode(inode).isModified })
     }
 
     @Test func `a remembered chunk is found by its hash`() throws {
         let lab = try Lab()
         let stored = try #require(Lab.content(size: 10).pieces[0].stored)
-        #expect(try lab.replica.chunkLocation(stored.hash) == nil)
-        try lab.replica.write { transaction throws(FileError) in
+        #expect(try lab.replica.read { try $0.chunkLocation(stored.hash) } == nil)
+        try lab.replica.change { transaction in
             try transaction.rememberChunks([(stored.hash, stored, 10)])
         }
-        #expect(try lab.replica.chunkLocation(stored.hash) == stored)
+        #expect(try lab.replica.read { try $0.chunkLocation(stored.hash) } == stored)
     }
 }

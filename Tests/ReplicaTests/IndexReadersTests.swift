@@ -36,7 +36,7 @@ import Testing
     }
 
     private func number(_ readers: IndexReaders) throws -> Int? {
-        try readers.readSnapshot { try Int.fetchOne($0, sql: "SELECT n FROM numbers") }
+        try readers.read { try Int.fetchOne($0.database, sql: "SELECT n FROM numbers") }
     }
 
     @Test func `more callers than connections are all served`() async throws {

@@ -148,11 +148,11 @@ extension Lab {
         return String(decoding: buffer.prefix(count), as: UTF8.self)
     }
 
-    func inode(_ path: String) throws -> InodeNumber { try replica.resolve(path) }
+    func inode(_ path: String) throws -> InodeNumber { try replica.read { try $0.resolve(path) } }
 
     /// `nil` when the path does not exist.
     func inodeIfPresent(_ path: String) throws -> InodeNumber? {
-        do { return try replica.resolve(path) } catch  where error.code == .notFound { return nil }
+        try replica.read { try $0.inode(at: path) }
     }
 
     /// Empties the outbox as if everything had been uploaded.
@@ -165,10 +165,10 @@ extension Lab {
     /// - Returns: Whether there was anything to upload.
     @discardableResult
     func uploadBatch(number: CommitNumber = 1, meanwhile: () throws -> Void = {}) throws -> Bool {
-        let batch = try replica.pending(limit: 100, after: 0)
+        let batch = try replica.read { try $0.pending(limit: 100, after: 0) }
         if batch.isEmpty { return false }
         try meanwhile()
-        try replica.write { transaction throws(FileError) in
+        try replica.change { transaction in
             for pending in batch {
                 if case .put(let entry, let inode, let xattrs, let parent) = pending.change {
                     let content = entry.kind == .file ? Self.content(size: inode.attributes.size) : nil
@@ -220,9 +220,10 @@ extension Lab {
         _ name: String, in parent: InodeNumber = .root, size: Int64 = 5, number: CommitNumber = 7
     ) throws -> InodeNumber {
         let content = Self.content(size: size)
-        let parentItem = parent == .root ? ItemID.root : try #require(try replica.entries(of: parent).first?.item)
+        let parentItem =
+            parent == .root ? ItemID.root : try #require(try replica.read { try $0.entries(of: parent).first?.item })
         let record = try record(name, parent: parentItem, size: size, content: content)
-        return try replica.write { transaction throws(FileError) in
+        return try replica.change { transaction in
             try transaction.insert(record, content: content, in: parent, number: number)
         }
     }
@@ -236,11 +237,11 @@ extension Lab {
     }
 
     func item(_ path: String) throws -> ItemID? {
-        try replica.entries(of: try replica.resolve(path)).first?.item
+        try replica.read { try $0.entries(of: try $0.resolve(path)).first?.item }
     }
 
     func pendingNames() throws -> [String] {
-        try replica.pending(limit: 1000, after: 0).map { pending in
+        try replica.read { try $0.pending(limit: 1000, after: 0) }.map { pending in
             switch pending.change {
             case .put(let entry, _, _, _): entry.name.string
             case .delete: "delete \(pending.item)"

@@ -18,11 +18,11 @@ import Testing
         #expect(attributes.mode == 0o444 && attributes.owner == 12 && attributes.group == 34)
         #expect(attributes.linkCount == 1 && attributes.size == 0 && attributes.kind == .file)
         try lab.write("hello", to: attributes.inode, descriptor)
-        let now = try lab.replica.lookup(try ItemName("a"), in: .root)
+        let now = try lab.replica.read { try $0.lookup(try ItemName("a"), in: .root) }
         #expect(now.size == 5 && now.blocks >= 1)
         #expect(try String(contentsOfFile: lab.files("a"), encoding: .utf8) == "hello")
         #expect(try lab.replica.check() == [])
-        #expect(try lab.replica.attributes(of: .root).modified == attributes.changed)
+        #expect(try lab.replica.read { try $0.attributes(of: .root).modified } == attributes.changed)
     }
 
     @Test func `operations on taken, missing or unsuitable names fail as on Linux`() throws {
@@ -38,7 +38,7 @@ import Testing
         fails(.exists) { _ = try replica.makeDirectory(d, in: .root, mode: 0o755, owner: 0, group: 0) }
         fails(.notDirectory) { _ = try replica.createFile(z, in: file, mode: 0o644, owner: 0, group: 0) }
         fails(.notFound) { _ = try replica.createFile(z, in: InodeNumber(999), mode: 0o644, owner: 0, group: 0) }
-        fails(.notFound) { _ = try replica.lookup(z, in: .root) }
+        fails(.notFound) { _ = try replica.read { try $0.lookup(z, in: .root) } }
         fails(.notFound) { _ = try replica.removeFile(z, in: .root) }
         fails(.isDirectory) { _ = try replica.removeFile(d, in: .root) }
         fails(.notDirectory) { _ = try replica.removeDirectory(a, in: .root) }
@@ -78,14 +78,14 @@ import Testing
         let d = try lab.makeDirectory("d")
         let e = try lab.makeDirectory("e")
         _ = try lab.makeDirectory("x", in: d)
-        #expect(try lab.replica.attributes(of: d).linkCount == 3)
-        #expect(try lab.replica.attributes(of: .root).linkCount == 4)
+        #expect(try lab.replica.read { try $0.attributes(of: d).linkCount } == 3)
+        #expect(try lab.replica.read { try $0.attributes(of: .root).linkCount } == 4)
         _ = try lab.replica.rename(try ItemName("x"), in: d, to: try ItemName("x"), in: e, mode: .replace)
-        #expect(try lab.replica.attributes(of: d).linkCount == 2)
-        #expect(try lab.replica.attributes(of: e).linkCount == 3)
+        #expect(try lab.replica.read { try $0.attributes(of: d).linkCount } == 2)
+        #expect(try lab.replica.read { try $0.attributes(of: e).linkCount } == 3)
         _ = try lab.replica.removeDirectory(try ItemName("x"), in: e)
-        #expect(try lab.replica.attributes(of: e).linkCount == 2)
-        #expect(try lab.replica.attributes(of: e).size == 4096)
+        #expect(try lab.replica.read { try $0.attributes(of: e).linkCount } == 2)
+        #expect(try lab.replica.read { try $0.attributes(of: e).size } == 4096)
     }
 
     @Test func `a directory renamed over an empty directory replaces it`() throws {
@@ -111,11 +111,11 @@ import Testing
         #expect(removed.linkCount == 0 && removed.inode == inode)
         #expect(!lab.exists("a"))
         #expect(try lab.bytes(of: inode) == "hello")
-        #expect(try lab.replica.attributes(of: inode).linkCount == 0)
+        #expect(try lab.replica.read { try $0.attributes(of: inode).linkCount } == 0)
         fails(.notFound) { _ = try lab.replica.link(inode, in: .root, as: try ItemName("b")) }
         try lab.write("HELLO", to: inode, try lab.replica.openBytes(of: inode))
         try lab.replica.forget(inode)
-        fails(.notFound) { _ = try lab.replica.attributes(of: inode) }
+        fails(.notFound) { _ = try lab.replica.read { try $0.attributes(of: inode) } }
         try lab.replica.makeDurable()
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
         let live = try lab.makeFile("b")
@@ -128,7 +128,7 @@ import Testing
         let inode = try lab.makeFile("a")
         _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
         try lab.restart()
-        fails(.notFound) { _ = try lab.replica.attributes(of: inode) }
+        fails(.notFound) { _ = try lab.replica.read { try $0.attributes(of: inode) } }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
     }
 
@@ -138,7 +138,7 @@ import Testing
         let linked = try lab.replica.link(inode, in: try lab.makeDirectory("d"), as: try ItemName("b"))
         #expect(linked.linkCount == 2 && linked.inode == inode)
         #expect(try String(contentsOfFile: lab.files("d/b"), encoding: .utf8) == "hello")
-        let items = try lab.replica.entries(of: inode).compactMap(\.item)
+        let items = try lab.replica.read { try $0.entries(of: inode) }.compactMap(\.item)
         #expect(Set(items).count == 2)
         // Renaming one name over another of the same file does nothing.
         _ = try lab.replica.rename(
@@ -157,10 +157,10 @@ import Testing
             try ItemName("p"), in: .root, kind: .fifo, mode: 0o600, device: 0, owner: 0, group: 0)
         #expect(fifo.kind == .fifo)
         #expect(try lab.item("p") == nil)
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         let device = try lab.replica.makeNode(
             try ItemName("null"), in: .root, kind: .characterDevice, mode: 0o600, device: 0x103, owner: 0, group: 0)
-        #expect(try lab.replica.attributes(of: device.inode).device == 0x103)
+        #expect(try lab.replica.read { try $0.attributes(of: device.inode).device } == 0x103)
         fails(.isDirectory) { _ = try lab.replica.openBytes(of: .root) }
         fails(.invalid) { _ = try lab.replica.openBytes(of: fifo.inode) }
         #expect(try lab.replica.check() == [])
@@ -174,7 +174,7 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile(text)
         try lab.uploadAll()
-        try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+        try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         #expect(try lab.replica.check() == [])
         try lab.replica.writePlaceholders(in: .root)
         #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")).count == 1)
@@ -195,7 +195,7 @@ import Testing
         let stub = try lab.makeFile(".x.icloud", bytes: "stub")
         try lab.uploadAll()
         for inode in [plain, stub] {
-            try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+            try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         }
         #expect(try lab.replica.check() == [])
         try lab.download(stub, bytes: "stub")
@@ -216,15 +216,15 @@ import Testing
     @Test func `a directory is listed in batches, sorted by bytes`() throws {
         let lab = try Lab()
         for name in ["b", "a", "Z", "é", "10"] { try lab.makeFile(name) }
-        let first = try lab.replica.children(of: .root, after: nil, limit: 3)
+        let first = try lab.replica.read { try $0.children(of: .root, after: nil, limit: 3) }
         #expect(first.map(\.name.string) == ["10", "Z", "a"])
-        let rest = try lab.replica.children(of: .root, after: first.last?.name, limit: 3)
+        let rest = try lab.replica.read { try $0.children(of: .root, after: first.last?.name, limit: 3) }
         #expect(rest.map(\.name.string) == ["b", "é"])
     }
 
     /// The names of the root in the order of a listing, and their positions.
     private func listing(_ lab: Lab, after position: Int64 = 0) throws -> [(name: String, position: Int64)] {
-        try lab.replica.children(of: .root, after: position, through: .max, limit: 99).map {
+        try lab.replica.read { try $0.children(of: .root, after: position, through: .max, limit: 99) }.map {
             ($0.name.string, $0.position)
         }
     }
@@ -237,7 +237,8 @@ import Testing
         #expect(before.map(\.name) == ["b", "a", "d", "c"])
         _ = try replica.removeFile(try ItemName("a"), in: .root)
         #expect(try listing(lab, after: before[1].position).map(\.name) == ["d", "c"])
-        #expect(try replica.children(of: .root, after: 0, through: before[2].position, limit: 9).count == 2)
+        #expect(
+            try replica.read { try $0.children(of: .root, after: 0, through: before[2].position, limit: 9).count } == 2)
         // Saved atomically, replaced by another kind, and exchanged: the names were there all the time.
         try lab.makeFile("new")
         _ = try replica.rename(try ItemName("new"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
@@ -254,7 +255,8 @@ import Testing
         _ = try replica.rename(
             try ItemName("b"), in: .root, to: try ItemName("b"), in: directory, mode: .replace)
         #expect(
-            try replica.children(of: directory, after: 0, through: .max, limit: 9).map(\.name.string) == ["inner", "b"])
+            try replica.read { try $0.children(of: directory, after: 0, through: .max, limit: 9) }.map(\.name.string)
+                == ["inner", "b"])
         try lab.makeFile("last")
         #expect(try listing(lab).map(\.name) == ["d", "c", "dir", "last"])
         let kept = try listing(lab).map(\.position)
@@ -270,9 +272,9 @@ import Testing
         for _ in 0..<40 { directory = try lab.makeDirectory(name, in: directory) }
         let inode = try lab.makeFile("deep", in: directory)
         let path = [String](repeating: name, count: 40).joined(separator: "/") + "/deep"
-        #expect(try path.utf8.count == 40 * 201 + 4 && lab.replica.resolve(path) == inode)
+        #expect(try path.utf8.count == 40 * 201 + 4 && lab.replica.read { try $0.resolve(path) } == inode)
         // Shown without its middle.
-        #expect(try lab.replica.path(of: inode).utf8.count < 6000)
+        #expect(try lab.replica.read { try $0.path(of: inode).utf8.count } < 6000)
         #expect(try lab.bytes(of: inode) == "hello")
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
@@ -286,7 +288,7 @@ import Testing
         let time = Timestamp(seconds: 981_173_106, nanoseconds: 987_654_321)
         _ = try lab.replica.setAttributes(
             of: inode, AttributeChange(mode: 0o4511, owner: 5, group: 6, accessed: time, modified: time))
-        let attributes = try lab.replica.attributes(of: inode)
+        let attributes = try lab.replica.read { try $0.attributes(of: inode) }
         #expect(attributes.mode == 0o4511 && attributes.owner == 5 && attributes.group == 6)
         #expect(attributes.modified == time && attributes.accessed == time)
         var status = stat()
@@ -300,14 +302,14 @@ import Testing
     @Test func `extended attributes are stored, and invalid operations on them fail as on Linux`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        fails(.noAttribute) { _ = try lab.replica.xattr("user.x", of: inode) }
+        fails(.noAttribute) { _ = try lab.replica.read { try $0.xattr("user.x", of: inode) } }
         fails(.noAttribute) { try lab.replica.setXattr("user.x", [1], of: inode, mode: .replace) }
         try lab.replica.setXattr("user.x", [1, 0, 2], of: inode, mode: .create)
         fails(.attributeExists) { try lab.replica.setXattr("user.x", [1], of: inode, mode: .create) }
         try lab.replica.setXattr("user.e\u{301}", [], of: inode, mode: .any)
         try lab.replica.setXattr("user.\u{e9}", [3], of: inode, mode: .any)
-        #expect(try lab.replica.xattr("user.x", of: inode) == [1, 0, 2])
-        #expect(try lab.replica.xattrNames(of: inode).count == 3)
+        #expect(try lab.replica.read { try $0.xattr("user.x", of: inode) } == [1, 0, 2])
+        #expect(try lab.replica.read { try $0.xattrNames(of: inode).count } == 3)
         fails(.attributeTooLarge) {
             try lab.replica.setXattr("user.y", [UInt8](repeating: 0, count: 65_537), of: inode, mode: .any)
         }
@@ -319,17 +321,17 @@ import Testing
     @Test func `a failed change leaves the disk and the index unchanged`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        let before = try lab.replica.pendingCount()
+        let before = try lab.replica.read { try $0.pendingCount() }
         #expect(throws: FileError(.cancelled, "thought better of it")) {
-            try lab.replica.write { transaction throws(FileError) in
-                let entry = try transaction.entry(try ItemName("a"), in: .root)!
+            try lab.replica.change { transaction in
+                let entry = try transaction.rows.entry(try ItemName("a"), in: .root)!
                 _ = try transaction.remove(entry)
                 throw FileError(.cancelled, "thought better of it")
             }
         }
         #expect(try lab.bytes(of: inode) == "hello")
         #expect(lab.exists("a"))
-        #expect(try lab.replica.pendingCount() == before)
+        #expect(try lab.replica.read { try $0.pendingCount() } == before)
         #expect(try lab.replica.check() == [])
     }
 
@@ -338,25 +340,25 @@ import Testing
         let documents = try lab.makeDirectory("Documents")
         let inner = try lab.makeDirectory("a", in: documents)
         let other = try lab.makeDirectory("Documents", in: try lab.makeDirectory("b"))
-        #expect(try lab.replica.depthBelowDocuments(of: documents) == 0)
-        #expect(try lab.replica.depthBelowDocuments(of: inner) == 1)
-        #expect(try lab.replica.depthBelowDocuments(of: other) == nil)
-        #expect(try lab.replica.depthBelowDocuments(of: .root) == nil)
+        #expect(try lab.replica.read { try $0.depthBelowDocuments(of: documents) } == 0)
+        #expect(try lab.replica.read { try $0.depthBelowDocuments(of: inner) } == 1)
+        #expect(try lab.replica.read { try $0.depthBelowDocuments(of: other) } == nil)
+        #expect(try lab.replica.read { try $0.depthBelowDocuments(of: .root) } == nil)
     }
 
     @Test func `a pin is inherited by the contents of a directory unless they override it`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let file = try lab.makeFile("a", in: d)
-        #expect(try !lab.replica.isPinned(file))
+        #expect(try !lab.replica.read { try $0.isPinned(file) })
         try lab.replica.setPinned(true, of: d)
-        #expect(try lab.replica.isPinned(file))
+        #expect(try lab.replica.read { try $0.isPinned(file) })
         try lab.replica.setPinned(false, of: file)
-        #expect(try !lab.replica.isPinned(file))
+        #expect(try !lab.replica.read { try $0.isPinned(file) })
         try lab.replica.setPinned(nil, of: file)
         try lab.replica.setPinned(nil, of: d)
         try lab.replica.setPinned(true, of: .root)
-        #expect(try lab.replica.isPinned(try lab.replica.entry(try ItemName("a"), in: d)))
-        #expect(try lab.replica.filesBelow(.root) == [file])
+        #expect(try lab.replica.read { try $0.isPinned(try $0.existingEntry(try ItemName("a"), in: d)) })
+        #expect(try lab.replica.read { try $0.filesBelow(.root) } == [file])
     }
 }

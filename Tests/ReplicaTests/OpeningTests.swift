@@ -36,7 +36,7 @@ import Testing
         let lab = try Lab()
         let device = lab.replica.device
         let inode = try lab.makeFile("a")
-        try lab.replica.write { transaction throws(FileError) in try transaction.setApplied(12) }
+        try lab.replica.change { transaction in try transaction.setApplied(12) }
         #expect(lab.replica.applied == 12)
         try lab.restart()
         #expect(lab.replica.device == device && lab.replica.applied == 12)
@@ -133,9 +133,9 @@ import Testing
             try FileManager.default.removeItem(atPath: lab.files(name))
         }
         try lab.open()
-        #expect(try !lab.replica.isLocal(try lab.inode("d/a")))
+        #expect(try !lab.replica.read { try $0.isLocal($0.resolve("d/a")) })
         #expect(lab.replica.repairReport.evictedCount == 1 && lab.replica.repairReport.lostCount == 0)
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.replica.check() == [])
     }
 
@@ -154,7 +154,7 @@ import Testing
         #expect(refusal.code == .inputOutput && refusal.detail.contains("1 modified file has"))
         for name in ["d", "fresh"] { #expect(rename("\(lab.path)/elsewhere/\(name)", lab.files(name)) == 0) }
         try lab.open()
-        #expect(try lab.bytes(of: fresh) == "hello" && lab.replica.isLocal(try lab.inode("d/a")))
+        #expect(try lab.bytes(of: fresh) == "hello" && lab.replica.read { try $0.isLocal($0.resolve("d/a")) })
         #expect(try lab.replica.check() == [])
     }
 
@@ -216,9 +216,9 @@ import Testing
         try lab.open()
         #expect(try lab.bytes(of: try lab.inode("new/inner/one")) == "one")
         #expect(try lab.bytes(of: try lab.inode("taken 2")) == "two")
-        #expect(try !lab.replica.isLocal(try lab.inode("taken")))
+        #expect(try !lab.replica.read { try $0.isLocal($0.resolve("taken")) })
         #expect(try lab.bytes(of: try lab.inode(".three.icloud")) == "three")
-        #expect(try lab.replica.inode(try lab.inode("link")).target == "/nowhere")
+        #expect(try lab.replica.read { try $0.inode($0.resolve("link")).target } == "/nowhere")
         #expect(try lab.pendingNames().sorted() == [".three.icloud", "inner", "link", "new", "one", "taken 2"])
         #expect(lab.replica.repairReport.adoptedCount == 6)
         #expect(try lab.replica.check() == [])
@@ -236,7 +236,9 @@ import Testing
         try handle.write(contentsOf: Data("HELLO".utf8))
         try handle.close()
         try lab.open()
-        #expect(try lab.replica.inode(inode).isModified && !lab.replica.inode(still).isModified)
+        #expect(
+            try lab.replica.read { try $0.inode(inode).isModified }
+                && !lab.replica.read { try $0.inode(still).isModified })
         #expect(try lab.pendingNames() == ["a"])
         #expect(lab.replica.repairReport.editedCount == 1)
         #expect(try lab.replica.check() == [])
@@ -257,7 +259,7 @@ import Testing
         try lab.open()
         #expect(try lab.bytes(of: a) == "aaa" && lab.bytes(of: b) == "bbb")
         #expect(try lab.bytes(of: try lab.inode("e/c")) == "ccc")
-        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
         #expect(lab.replica.repairReport.lines == [])
@@ -298,8 +300,8 @@ import Testing
         lab.replica.abandon()
         for name in ["clean", "changed", "new"] { #expect(unlink(lab.files(name)) == 0) }
         try lab.open()
-        #expect(try !lab.replica.isLocal(clean) && !lab.replica.isLocal(changed))
-        #expect(try lab.replica.attributes(of: changed).size == 5)
+        #expect(try !lab.replica.read { try $0.isLocal(clean) } && !lab.replica.read { try $0.isLocal(changed) })
+        #expect(try lab.replica.read { try $0.attributes(of: changed).size } == 5)
         #expect(try lab.inodeIfPresent("new") == nil)
         let report = lab.replica.repairReport
         #expect(report.evictedCount == 1 && report.lostCount == 2 && report.lines.count == 3)
@@ -313,7 +315,10 @@ import Testing
         for name in names { #expect(mkdir(lab.files(name), 0o700) == 0) }
         try "text".write(toFile: lab.files(names[1] + "/f"), atomically: true, encoding: .utf8)
         try lab.killAndOpen()
-        #expect(try lab.replica.children(of: .root, after: nil, limit: 9).map(\.name.string) == ["Recovered"])
+        #expect(
+            try lab.replica.read { try $0.children(of: .root, after: nil, limit: 9) }.map(\.name.string) == [
+                "Recovered"
+            ])
         #expect(try lab.inodeIfPresent("Recovered/f") != nil)
         #expect(!lab.exists(names[0]))
         #expect(try lab.replica.check() == [])
@@ -328,7 +333,9 @@ import Testing
         try lab.download(fresh, bytes: "12345")
         let mine = try lab.makeFile("mine")
         try lab.losePowerAndOpen()
-        #expect(try lab.replica.isLocal(settled) && !lab.replica.isLocal(fresh) && lab.replica.isLocal(mine))
+        #expect(
+            try lab.replica.read { try $0.isLocal(settled) } && !lab.replica.read { try $0.isLocal(fresh) }
+                && lab.replica.read { try $0.isLocal(mine) })
         #expect(try lab.bytes(of: mine) == "hello")
         #expect(try lab.replica.check() == [])
     }
@@ -363,7 +370,7 @@ import Testing
         #expect(try lab.bytes(of: try lab.inode("doc")) == "old")
         #expect(try lab.bytes(of: try lab.inode("tmp")) == "new bytes")
         #expect(try lab.bytes(of: try lab.inode("moved")) == "moved")
-        #expect(try !lab.replica.isLocal(try lab.inode("r")))
+        #expect(try !lab.replica.read { try $0.isLocal($0.resolve("r")) })
         #expect(try lab.inodeIfPresent("r 2") == nil)
         #expect(try lab.replica.check() == [])
     }

@@ -18,7 +18,7 @@ import Testing
     }
 
     private func names(_ lab: Lab) throws -> [String] {
-        try lab.replica.children(of: .root, after: nil, limit: 99).map(\.name.string)
+        try lab.replica.read { try $0.children(of: .root, after: nil, limit: 99) }.map(\.name.string)
     }
 
     private func remove(_ name: String, from lab: Lab) throws {
@@ -95,12 +95,12 @@ import Testing
         let inode = try lab.makeFile("a", bytes: "older")
         try lab.uploadAll()
         try keep("a", of: lab)
-        let generation = try lab.replica.inode(inode).generation
-        try lab.replica.write { transaction throws(FileError) in
+        let generation = try lab.replica.read { try $0.inode(inode).generation }
+        try lab.replica.change { transaction in
             try translated { try transaction.evict(inode, generation: generation) }
         }
-        let entry = try #require(try lab.replica.entries(of: inode).first)
-        try lab.replica.write { transaction throws(FileError) in
+        let entry = try #require(try lab.replica.read { try $0.entries(of: inode).first })
+        try lab.replica.change { transaction in
             _ = try transaction.setContent(
                 entry, content: Lab.content(size: 9), modified: Timestamp(rawValue: 5), inUse: false)
         }
@@ -108,7 +108,9 @@ import Testing
         try bringBack("a", to: lab)
         try lab.losePowerAndOpen()
         #expect(try names(lab) == ["a"])
-        #expect(try !lab.replica.isLocal(inode) && lab.replica.attributes(of: inode).size == 9)
+        #expect(
+            try !lab.replica.read { try $0.isLocal(inode) }
+                && lab.replica.read { try $0.attributes(of: inode).size } == 9)
         #expect(try lab.pendingNames() == [])
         #expect(try lab.replica.check() == [])
     }

@@ -220,7 +220,7 @@ private struct RandomRun {
             return nil
         }
         let inode = try lab.inode(path)
-        guard try lab.replica.isLocal(inode) else {
+        guard try lab.replica.read({ try $0.isLocal(inode) }) else {
             tree.bytes[number] = ""
             return { [self] in _ = try lab.replica.replaceWithEmpty(inode) }
         }
@@ -304,7 +304,7 @@ private struct RandomRun {
             try lab.uploadAll()
             let inode = try lab.inode(path)
             do {
-                try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+                try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
             } catch let error as FileError where error.code == .busy {
                 // A file with a local-only name keeps its bytes.
             }
@@ -318,7 +318,7 @@ private struct RandomRun {
         let text = tree.bytes[number] ?? ""
         return { [self] in
             let inode = try lab.inode(path)
-            if try lab.replica.isLocal(inode) { return }
+            if try lab.replica.read({ try $0.isLocal(inode) }) { return }
             let staging = try lab.replica.beginDownload(of: inode)
             _ = pwrite(staging.descriptor.rawValue, text, text.utf8.count, 0)
             _ = try lab.replica.finishDownload(of: inode)
@@ -336,14 +336,14 @@ private struct RandomRun {
         var found: [String: Seen] = [:]
         var waiting: [(String, InodeNumber)] = [("", .root)]
         while let (path, directory) = waiting.popLast() {
-            for child in try lab.replica.children(of: directory, after: nil, limit: 1000) {
+            for child in try lab.replica.read({ try $0.children(of: directory, after: nil, limit: 1000) }) {
                 let inner = path.isEmpty ? child.name.string : "\(path)/\(child.name)"
                 let inode = child.attributes.inode
                 if child.attributes.kind == .directory {
                     found[inner] = Seen(inode: inode)
                     waiting.append((inner, inode))
                 } else {
-                    let text = try lab.replica.isLocal(inode) ? try lab.bytes(of: inode) : nil
+                    let text = try lab.replica.read { try $0.isLocal(inode) } ? try lab.bytes(of: inode) : nil
                     found[inner] = Seen(inode: inode, size: Int(child.attributes.size), text: text)
                 }
             }

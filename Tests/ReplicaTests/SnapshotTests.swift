@@ -41,9 +41,9 @@ import Testing
 
     /// Applies the records with commit numbers 8 and 9 in turn.
     private func apply(_ records: [ItemRecord], to lab: Lab) throws {
-        try lab.replica.write { transaction throws(FileError) in
+        try lab.replica.change { transaction in
             for (index, record) in records.enumerated() {
-                guard let parent = try transaction.directory(of: record.parent) else { continue }
+                guard let parent = try transaction.rows.directory(of: record.parent) else { continue }
                 var content: Content?
                 if case .inline(let list)? = record.content { content = list }
                 _ = try transaction.insert(record, content: content, in: parent, number: 8 + UInt64(index % 2))
@@ -65,19 +65,16 @@ import Testing
     /// The state of a replica's items that a snapshot must preserve, by path.
     private func tree(_ lab: Lab, _ directory: InodeNumber = .root, _ path: String = "") throws -> [Data: Item] {
         var items: [Data: Item] = [:]
-        for child in try lab.replica.children(of: directory, after: nil, limit: .max) {
-            let entry = try lab.replica.entry(child.name, in: directory)
-            let inode = try lab.replica.inode(entry.inode)
+        for child in try lab.replica.read({ try $0.children(of: directory, after: nil, limit: .max) }) {
+            let entry = try lab.replica.read { try $0.existingEntry(child.name, in: directory) }
+            let inode = try lab.replica.read { try $0.inode(entry.inode) }
             let childPath = "\(path)/\(child.name.string)"
             items[Data(childPath.utf8)] = Item(
                 base: entry.base, number: entry.baseNumber, isQueued: entry.isQueued, isLocal: inode.isLocal,
                 content: try inode.content, target: inode.target, size: inode.attributes.size,
                 blocks: inode.attributes.blocks, mode: inode.attributes.mode, modified: inode.attributes.modified,
                 links: inode.attributes.linkCount, owner: inode.attributes.owner,
-                xattrs: Dictionary(
-                    uniqueKeysWithValues: try lab.replica.xattrNames(of: entry.inode).map {
-                        (AttributeName($0), try lab.replica.xattr($0, of: entry.inode))
-                    }))
+                xattrs: try lab.replica.read { try $0.xattrs(of: entry.inode).mapValues { Array($0) } })
             if entry.kind == .directory { items.merge(try tree(lab, entry.inode, childPath)) { old, _ in old } }
         }
         return items
@@ -109,9 +106,11 @@ import Testing
         try snapshot.close()
         #expect(b.replica.applied == 9)
         #expect(try tree(b) == tree(a))
-        #expect(try b.replica.attributes(of: .root).linkCount == a.replica.attributes(of: .root).linkCount)
+        #expect(
+            try b.replica.read { try $0.attributes(of: .root).linkCount }
+                == a.replica.read { try $0.attributes(of: .root).linkCount })
         #expect(try b.replica.check() == [])
-        #expect(try b.replica.pendingCount() == 0)
+        #expect(try b.replica.read { try $0.pendingCount() } == 0)
         try b.killAndOpen()
         #expect(b.replica.applied == 9)
         #expect(try tree(b) == tree(a))
@@ -146,11 +145,11 @@ import Testing
 
     @Test func `no snapshot is exported while a deletion is queued or a snapshot is being applied`() async throws {
         let (a, scratch) = (try source(), try Scratch())
-        try a.replica.write { transaction throws(FileError) in try transaction.beginSnapshot(20) }
+        try a.replica.change { transaction in try transaction.beginSnapshot(20) }
         await #expect(throws: FileError(.busy, "a snapshot is being applied")) { try await export(a, to: scratch) }
-        #expect(try a.replica.snapshotUnderWay() == 20)
-        try a.replica.write { transaction throws(FileError) in try transaction.finishSnapshot() }
-        #expect(try a.replica.snapshotUnderWay() == nil)
+        #expect(try a.replica.read { try $0.snapshotUnderWay() } == 20)
+        try a.replica.change { transaction in try transaction.finishSnapshot() }
+        #expect(try a.replica.read { try $0.snapshotUnderWay() } == nil)
         _ = try a.replica.removeFile(try ItemName("empty"), in: .root)
         let refusal = FileError(.busy, "a deletion waits to be uploaded")
         await #expect(throws: refusal) { try await export(a, to: scratch) }
@@ -161,7 +160,7 @@ import Testing
         let snapshot = try await export(a, to: scratch)
         try b.makeFile("mine")
         #expect(try await !b.replica.importSnapshot(snapshot))
-        #expect(try b.replica.children(of: .root, after: nil, limit: 9).map(\.name.string) == ["mine"])
+        #expect(try b.replica.read { try $0.children(of: .root, after: nil, limit: 9) }.map(\.name.string) == ["mine"])
         #expect(b.replica.applied == 0)
     }
 
@@ -170,7 +169,7 @@ import Testing
         let path = scratch.file("odd")
         _ = try await lab.replica.exportSnapshot(to: path)
         let item = try #require(try lab.item("empty"))
-        var record = try #require(try lab.replica.entry(of: item)?.base)
+        var record = try #require(try lab.replica.read { try $0.entry(of: item)?.base })
         record.name = try ItemName("f")
         record.parent = try #require(try lab.item("d"))
         try edit(path) { database in
@@ -236,8 +235,10 @@ import Testing
             try String.fetchAll($0, sql: "SELECT hex(h.item) || h.number || h.replaced FROM history h")
         }
         let item = try #require(
-            try other.replica.children(of: .root, after: nil, limit: 99).first { $0.name.string == "large" })
-        let id = try #require(try other.replica.entries(of: item.attributes.inode).first?.item)
+            try other.replica.read { try $0.children(of: .root, after: nil, limit: 99) }.first {
+                $0.name.string == "large"
+            })
+        let id = try #require(try other.replica.read { try $0.entries(of: item.attributes.inode).first?.item })
         #expect(states == [id.description.replacing("-", with: "").uppercased() + "85"])
     }
 
@@ -331,14 +332,14 @@ import Testing
         let goneFile = try lab(a, insert: "inside", .file, in: goneDirectory.id, number: 8)
         try apply(b, [goneFile], number: 8)
         for item in [goneFile, goneDirectory] {
-            try a.replica.write { transaction throws(FileError) in
-                if let entry = try transaction.entry(of: item.id) { _ = try transaction.remove(entry) }
+            try a.replica.change { transaction in
+                if let entry = try transaction.rows.entry(of: item.id) { _ = try transaction.remove(entry) }
             }
         }
         let new = try lab(a, insert: "new", .file, number: 12)
         let below = try lab(a, insert: "below", .directory, number: 11)
         let inner = try lab(a, insert: "inner", .file, in: below.id, number: 10)
-        try a.replica.write { transaction throws(FileError) in try transaction.setApplied(12) }
+        try a.replica.change { transaction in try transaction.setApplied(12) }
         let snapshot = try await export(a, to: scratch)
         #expect(try await snapshot.prepareSteps(for: b.replica) == 5)
         let step = try await snapshot.step(after: 0, limit: 10)
@@ -361,9 +362,9 @@ import Testing
     }
 
     private func apply(_ lab: Lab, _ records: [ItemRecord], number: CommitNumber) throws {
-        try lab.replica.write { transaction throws(FileError) in
+        try lab.replica.change { transaction in
             for record in records {
-                guard let parent = try transaction.directory(of: record.parent) else { continue }
+                guard let parent = try transaction.rows.directory(of: record.parent) else { continue }
                 _ = try transaction.insert(
                     record, content: record.kind == .file ? .empty : nil, in: parent, number: number)
             }

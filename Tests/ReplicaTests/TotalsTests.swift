@@ -9,7 +9,7 @@ import Testing
 @Suite struct TotalsTests {
     /// The same counts, made by reading every row.
     private func recount(_ lab: Lab) throws -> [Int64] {
-        try lab.replica.readSnapshot { rows in
+        try lab.replica.read { rows in
             try rows.first(
                 """
                 SELECT (SELECT count(*) FROM entries), count(*), coalesce(sum(local), 0), coalesce(sum(size), 0),
@@ -20,14 +20,14 @@ import Testing
     }
 
     private func expectTotals(_ lab: Lab, _ step: String) throws {
-        let totals = try lab.replica.totals()
+        let totals = try lab.replica.read { try $0.totals() }
         let counts = [
             Int64(totals.itemCount), Int64(totals.fileCount), Int64(totals.localFileCount), totals.byteCount,
             totals.localByteCount,
         ]
         #expect(try counts == recount(lab), "after \(step)")
-        var cursor = try lab.replica.totalsCursor(of: .root, active: [])
-        while !cursor.isAtEnd { try lab.replica.countMore(&cursor) }
+        var cursor = try lab.replica.read { try $0.totalsCursor(of: .root, active: []) }
+        while !cursor.isAtEnd { try lab.replica.read { try $0.countMore(&cursor) } }
         // A walk does not come to deletions in deleted directories.
         var walked = cursor.totals
         walked.uploads = totals.uploads
@@ -45,13 +45,13 @@ import Testing
         try expectTotals(lab, "linking")
         try lab.uploadAll()
         try expectTotals(lab, "uploading")
-        try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+        try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         try expectTotals(lab, "evicting")
         try lab.replica.setDownloadRequested(true, of: inode)
         try lab.replica.setError(ItemFault(code: 4355, text: "no answer"), of: inode)
         try expectTotals(lab, "requesting")
-        #expect(try lab.replica.totals().downloads.pendingCount == 1)
-        #expect(try lab.replica.totals().errorCount == 2, "one for each name")
+        #expect(try lab.replica.read { try $0.totals().downloads.pendingCount } == 1)
+        #expect(try lab.replica.read { try $0.totals().errorCount } == 2, "one for each name")
         try lab.download(inode, bytes: "hello")
         try expectTotals(lab, "downloading")
         _ = try lab.replica.rename(lab.name("a"), in: directory, to: lab.name("b"), in: .root, mode: .replace)
@@ -59,12 +59,12 @@ import Testing
         _ = try lab.replica.removeFile(lab.name("c"), in: .root)
         _ = try lab.replica.removeFile(lab.name("b"), in: .root)
         try expectTotals(lab, "removing the last name")
-        #expect(try lab.replica.totals().fileCount == 0)
+        #expect(try lab.replica.read { try $0.totals().fileCount } == 0)
         try lab.replica.forget(inode)
         _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
         try lab.insertRemote("remote", size: 7)
         try expectTotals(lab, "another device's file")
-        #expect(try lab.replica.totals().localItemCount == 0)
+        #expect(try lab.replica.read { try $0.totals().localItemCount } == 0)
         try lab.killAndOpen()
         try expectTotals(lab, "a crash")
     }
@@ -86,13 +86,13 @@ import Testing
         try index.close()
         try lab.open()
         try expectTotals(lab, "the migration")
-        let totals = try lab.replica.totals()
+        let totals = try lab.replica.read { try $0.totals() }
         #expect(totals.itemCount == 2 && totals.byteCount == 12 && totals.localByteCount == 5)
     }
 
     @Test func `the totals of 100,000 items take no walk`() throws {
         let lab = try Lab()
-        try lab.replica.write { transaction throws(FileError) in
+        try lab.replica.change { transaction in
             try translated {
                 try transaction.rows.execute(
                     """
@@ -108,7 +108,7 @@ import Testing
         var best = Duration.seconds(60)
         for _ in 0..<5 {
             let start = ContinuousClock.now
-            let totals = try lab.replica.totals()
+            let totals = try lab.replica.read { try $0.totals() }
             best = min(best, ContinuousClock.now - start)
             #expect(totals.itemCount == 100_000 && totals.localFileCount == 50_000 && totals.byteCount == 1_000_000)
         }
@@ -125,20 +125,20 @@ import Testing
         _ = try lab.replica.removeFile(lab.name("old"), in: directory)
         try lab.makeFile("new", in: directory)
         try lab.replica.setPaused(true, of: directory)
-        let waiting = try lab.replica.waitingUploads(limit: 10)
+        let waiting = try lab.replica.read { try $0.waitingUploads(limit: 10) }
         #expect(waiting.map(\.path) == ["d/old", "d", "d/new"], "the directory has a new time")
         #expect(waiting.map(\.isDeletion) == [true, false, false])
         #expect(waiting.map(\.byteCount) == [0, 0, 5])
         #expect(waiting.map(\.isPaused) == [true, true, true])
-        #expect(try lab.replica.waitingUploads(limit: 1).map(\.path) == ["d/old"])
+        #expect(try lab.replica.read { try $0.waitingUploads(limit: 1) }.map(\.path) == ["d/old"])
     }
 
     @Test func `the time of the newest commit is known`() throws {
         let lab = try Lab()
-        #expect(try lab.replica.lastCommitTime() == nil)
-        try lab.replica.write { transaction throws(FileError) in try transaction.setApplied(3) }
-        let time = try #require(try lab.replica.lastCommitTime())
+        #expect(try lab.replica.read { try $0.lastCommitTime() } == nil)
+        try lab.replica.change { transaction in try transaction.setApplied(3) }
+        let time = try #require(try lab.replica.read { try $0.lastCommitTime() })
         try lab.restart()
-        #expect(try lab.replica.lastCommitTime() == time)
+        #expect(try lab.replica.read { try $0.lastCommitTime() } == time)
     }
 }

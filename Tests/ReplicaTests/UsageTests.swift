@@ -9,7 +9,7 @@ import Testing
 @Suite struct UsageTests {
     /// The same sum, made by unpacking every record.
     private func recount(_ lab: Lab) throws -> Int64 {
-        try lab.replica.readSnapshot { rows in
+        try lab.replica.read { rows in
             try rows.all("SELECT base FROM entries WHERE base IS NOT NULL", []) {
                 try ItemRecord(packed: $0[0]).usedByteCount
             }.reduce(0, +)
@@ -17,7 +17,7 @@ import Testing
     }
 
     private func expectUsed(_ byteCount: Int64, _ lab: Lab, _ step: String) throws {
-        #expect(try lab.replica.usedByteCount() == byteCount, "after \(step)")
+        #expect(try lab.replica.read { try $0.usedByteCount() } == byteCount, "after \(step)")
         #expect(try recount(lab) == byteCount, "counted, after \(step)")
     }
 
@@ -39,9 +39,9 @@ import Testing
         try expectUsed(21, lab, "another device's file")
         _ = try lab.replica.removeFile(lab.name("b"), in: .root)
         try expectUsed(17, lab, "removing")
-        #expect(try lab.replica.committedByteCount() == 21, "until the deletion is uploaded")
+        #expect(try lab.replica.read { try $0.committedByteCount() } == 21, "until the deletion is uploaded")
         try lab.uploadAll()
-        #expect(try lab.replica.committedByteCount() == 17)
+        #expect(try lab.replica.read { try $0.committedByteCount() } == 17)
         try lab.replica.setExcluded(true, of: directory)
         try expectUsed(7, lab, "excluding")
         try lab.killAndOpen()

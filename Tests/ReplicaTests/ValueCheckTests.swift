@@ -58,7 +58,7 @@ import Testing
         let inode = try lab.makeFile("a")
         try lab.uploadAll()
         try lab.replica.writer.write { try $0.execute(sql: "UPDATE inodes SET content = x'02' WHERE kind = 0") }
-        let found = try lab.replica.inode(inode)
+        let found = try lab.replica.read { try $0.inode(inode) }
         #expect(found.hasContent && !found.hasIncoming && found.isLocal && found.attributes.kind == .file)
         #expect(throws: PackedReader.damaged) { try found.content }
         #expect(throws: PackedReader.damaged) { try found.newest }
@@ -69,7 +69,7 @@ import Testing
         let lab = try Lab()
         try lab.makeFile("a")
         try lab.uploadAll()
-        let item = try #require(try lab.replica.entries(of: lab.inode("a")).first?.item)
+        let item = try #require(try lab.replica.read { try $0.entries(of: $0.resolve("a")).first?.item })
         _ = try lab.replica.removeFile(lab.name("a"), in: .root)
         try lab.replica.writer.write { try $0.execute(sql: "UPDATE outbox SET base = x'02'") }
         let id = item.description.replacing("-", with: "").uppercased()

@@ -135,7 +135,8 @@ final class CacheEvictor: Sendable {
 
     private func excess(_ eviction: Eviction) throws(FileError) -> Int64 {
         // In this order, so that a download that ends in between is counted once; its end triggers another check.
-        let held = limits.byteLimit == nil ? 0 : try replica.heldByteCount() + eviction.byteCountUnderWay
+        let held =
+            limits.byteLimit == nil ? 0 : try replica.read { try $0.heldByteCount() } + eviction.byteCountUnderWay
         let disk = try FileSystemStatistics(ofDiskUnder: path)
         return limits.excess(held: held, free: disk.availableByteCount, of: disk.byteCount)
     }
@@ -147,7 +148,7 @@ final class CacheEvictor: Sendable {
         do throws(FileError) {
             var last: HeldFile?
             repeat {
-                let batch = try replica.heldFiles(after: last, limit: Self.batchCount)
+                let batch = try replica.read { try $0.heldFiles(after: last, limit: Self.batchCount) }
                 last = batch.last
                 let choice = EvictionPlan(
                     among: try candidates(batch, eviction), excess: round.missingByteCount,
@@ -232,7 +233,7 @@ final class CacheEvictor: Sendable {
     func status() throws(FileError) -> CacheStatus {
         let disk = try FileSystemStatistics(ofDiskUnder: path)
         return CacheStatus(
-            byteCount: try replica.heldByteCount(), byteLimit: limits.byteLimit,
+            byteCount: try replica.read { try $0.heldByteCount() }, byteLimit: limits.byteLimit,
             freeByteCount: disk.availableByteCount, freeByteFloor: limits.freeByteFloor(of: disk.byteCount),
             lastRound: lastRound.withLock { $0 })
     }

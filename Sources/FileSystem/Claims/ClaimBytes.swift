@@ -26,7 +26,7 @@ struct ClaimBytes: Sendable {
             var done: Int64 = 0
             var count = 0
             for file in missing {
-                if (try? replica.isCurrent(file.inode)) == true {
+                if (try? replica.read { try $0.isCurrent(file.inode) }) == true {
                     done += file.size
                     count += 1
                 } else {
@@ -65,13 +65,13 @@ struct ClaimBytes: Sendable {
         var missing: [MissingFile] = []
         for item in items {
             guard let inode = item.inode else { continue }
-            let files = item.isDirectory ? try replica.filesBelow(inode) : [inode]
+            let files = item.isDirectory ? try replica.read { try $0.filesBelow(inode) } : [inode]
             for file in files {
-                if try replica.isCurrent(file) { continue }
-                let hasOlderBytes = try replica.isLocal(file)
+                if try replica.read({ try $0.isCurrent(file) }) { continue }
+                let hasOlderBytes = try replica.read { try $0.isLocal(file) }
                 // While sync of the file is paused, the older bytes stay.
-                if hasOlderBytes, try replica.isPaused(file) { continue }
-                let attributes = try replica.attributes(of: file)
+                if hasOlderBytes, try replica.read({ try $0.isPaused(file) }) { continue }
+                let attributes = try replica.read { try $0.attributes(of: file) }
                 guard attributes.kind == .file else { continue }
                 missing.append(MissingFile(inode: file, size: attributes.size, hasOlderBytes: hasOlderBytes))
             }

@@ -131,7 +131,7 @@ final class SyncAccess: SyncCoordination {
         guard let items else { return followers.changedQueued() }
         guard followers.hasFollowers || events.hasFollowers else { return }
         // An item that is gone has no state to tell.
-        let inodes = items.compactMap { try? replica.entry(of: $0)?.inode }
+        let inodes = (try? replica.read { rows in try items.compactMap { try rows.entry(of: $0)?.inode } }) ?? []
         followers.changed(inodes)
         for inode in inodes { events.transferred(UbiquityKeys.uploadingError, of: inode) }
     }
@@ -211,10 +211,10 @@ final class SyncAccess: SyncCoordination {
             }
         }
         for tombstone in commit.tombstones {
-            if let entry = try replica.entry(of: tombstone.id) { try add(entry, .forDeleting) }
+            if let entry = try replica.read({ try $0.entry(of: tombstone.id) }) { try add(entry, .forDeleting) }
         }
         for record in commit.records {
-            guard let entry = try replica.entry(of: record.id) else { continue }
+            guard let entry = try replica.read({ try $0.entry(of: record.id) }) else { continue }
             if record.content != entry.base?.content || record.target != entry.base?.target {
                 try add(entry, .forMerging)
             } else if record.name != entry.name || record.parent != entry.base?.parent {

@@ -7,11 +7,12 @@ extension Downloads {
     /// Whether its manifest must be read first.
     func isContentUnknown(_ number: InodeNumber) throws(FileError) -> Bool {
         guard active(number) == nil else { return false }
-        return try replica.inode(number).isContentUnknown
+        return try replica.read { try $0.inode(number).isContentUnknown }
     }
 
     func learnContent(of number: InodeNumber) async throws(FileError) {
-        guard let record = try replica.entries(of: number).first?.base, let reference = record.content else {
+        guard let record = try replica.read({ try $0.entries(of: number).first?.base }), let reference = record.content
+        else {
             throw FileError(.corrupt, "the index has no content for \(number)")
         }
         let content: Content
@@ -19,7 +20,7 @@ extension Downloads {
             throw error.fileError
         }
         do throws(FileError) {
-            try replica.write { transaction throws(FileError) in
+            try replica.change { transaction in
                 try transaction.setKnownContent(number, content: content)
             }
         } catch {

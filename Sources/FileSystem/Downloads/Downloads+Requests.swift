@@ -13,7 +13,7 @@ extension Downloads {
     ///
     /// - Parameter cause: `nil` for a request that continues an earlier one.
     package func request(_ number: InodeNumber, because cause: DownloadCause?) throws(FileError) {
-        let inode = try replica.inode(number)
+        let inode = try replica.read { try $0.inode(number) }
         guard inode.isDownloadable else { return }
         try replica.setError(nil, of: number)
         try replica.setDownloadRequested(true, of: number, because: cause?.text)
@@ -46,7 +46,9 @@ extension Downloads {
             // A failed or cancelled download is not joined: a new request is a new attempt.
             if let ending = active(inode), ending.hasFailed || ending.isCancelled { await ending.waitUntilEnded() }
             // It may have been downloaded, deleted or cancelled while it was queued.
-            guard try replica.inode(inode).isDownloadable, try replica.isDownloadRequested(inode) else { return }
+            guard try replica.read({ try $0.inode(inode).isDownloadable }),
+                try replica.read({ try $0.isDownloadRequested(inode) })
+            else { return }
             if try isContentUnknown(inode) { try await learnContent(of: inode) }
             let download = try join(inode)
             try await download.wait(for: 0..<download.byteCount)
@@ -75,7 +77,7 @@ extension Downloads {
     @discardableResult
     func retryFailed(atMost limit: Int = .max) -> Bool {
         do throws(FileError) {
-            let failed = try replica.requestedDownloads(failedWith: DownloadRetry.roundFaults)
+            let failed = try replica.read { try $0.requestedDownloads(failedWith: DownloadRetry.roundFaults) }
                 .filter { active($0) == nil }
             failed.prefix(limit).forEach(enqueue)
             return !failed.isEmpty
@@ -93,7 +95,7 @@ extension Downloads {
         _ number: InodeNumber, because cause: @autoclosure () -> DownloadCause?
     ) throws(FileError) -> Download? {
         if let download = active(number) { return download }
-        return try begin(number, try replica.inode(number), because: cause())
+        return try begin(number, try replica.read { try $0.inode(number) }, because: cause())
     }
 
     /// - Parameters:
@@ -106,13 +108,14 @@ extension Downloads {
     ) throws(FileError) -> Download? {
         guard inode.isDownloadable else { return nil }
         if inode.isContentUnknown {
-            throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
+            throw FileError(
+                .corrupt, "the chunk list of \(try replica.read { try $0.path(of: number) }) cannot be read")
         }
         do throws(FileError) {
             return try join(number, wanted: wanted, because: cause())
         } catch {
             // Its download ended in between.
-            if try replica.inode(number).isLocal { return nil }
+            if try replica.read({ try $0.inode(number).isLocal }) { return nil }
             throw error
         }
     }
@@ -130,7 +133,7 @@ extension Downloads {
                 return try await download.waitUntilSettled()
             } catch {
                 // Truncated or replaced in between: there is nothing left to download.
-                if error.code == .cancelled, try !replica.inode(number).isDownloadable { return }
+                if error.code == .cancelled, try !replica.read({ try $0.inode(number).isDownloadable }) { return }
                 attemptCount += 1
                 guard
                     DownloadRetry.isRepeated(

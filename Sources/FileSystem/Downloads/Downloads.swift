@@ -67,8 +67,10 @@ package final class Downloads: Sendable {
     /// The downloaded bytes of files that are not complete yet.
     var byteCountUnderWay: Int64 {
         // Files unlinked meanwhile do not count.
-        running.withLock { Array($0.values) }.filter { (try? replica.isLocal($0.inode)) == false }
-            .reduce(0) { $0 + $1.bytesDone }
+        running.withLock { Array($0.values) }.filter { download in
+            (try? replica.read { try $0.isLocal(download.inode) }) == false
+        }
+        .reduce(0) { $0 + $1.bytesDone }
     }
 
     /// The download of an inode that is not local: the one under way, or a new one.
@@ -148,7 +150,7 @@ package final class Downloads: Sendable {
     /// staging file and its start: the file is then in the user's tree, and may have been changed there.
     private func refusal(of download: Download) -> FileError? {
         do throws(FileError) {
-            guard try replica.isStaging(download.staging, of: download.inode) else {
+            guard try replica.read({ try $0.isStaging(download.staging, of: download.inode) }) else {
                 return FileError(.superseded, "another download of \(download.inode) has ended")
             }
             return nil
@@ -174,7 +176,7 @@ package final class Downloads: Sendable {
         }
         // First, since a later step may fail, and the older bytes would stay forever.
         orphans.insert(old)
-        for entry in try replica.entries(of: new) { kernel.entryChanged(entry.name, in: entry.parent) }
+        for entry in try replica.read({ try $0.entries(of: new) }) { kernel.entryChanged(entry.name, in: entry.parent) }
         return old
     }
 

@@ -61,11 +61,11 @@ extension FileSystem {
     @discardableResult
     package func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
         guard let (descriptor, change) = open.unrecorded else { return false }
-        let before = coordination.events.hasObservers ? try replica.attributes(of: open.number) : nil
+        let before = coordination.events.hasObservers ? try replica.read { try $0.attributes(of: open.number) } : nil
         open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor), change: change)
         files.open.noteRecording(of: open.number)
         guard let before else { return true }
-        let now = try replica.attributes(of: open.number)
+        let now = try replica.read { try $0.attributes(of: open.number) }
         if now.size != before.size || now.modified != before.modified {
             coordination.events.changed(open.number, by: caller.map { .program($0) } ?? .engine)
         }
@@ -141,7 +141,7 @@ extension FileSystem {
         let reserve = UInt(FreeSpaceFloor.reserve(of: statistics)) / max(statistics.fragmentSize, 1)
         statistics.freeBlocks -= min(reserve, statistics.freeBlocks)
         statistics.availableBlocks -= min(reserve, statistics.availableBlocks)
-        if let quota = replica.quota { statistics.limit(to: quota, used: try replica.usedByteCount()) }
+        if let quota = replica.quota { statistics.limit(to: quota, used: try replica.read { try $0.usedByteCount() }) }
         return statistics
     }
 }

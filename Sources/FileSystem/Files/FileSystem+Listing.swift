@@ -11,7 +11,7 @@ extension FileSystem {
     /// - Returns: The position at which it ends: a program that adds a name for each one that it reads comes to an end.
     package func beginListing(of directory: InodeNumber) throws(FileError) -> Int64 {
         syncEngine.follower.use.note()
-        let last = try replica.lastPosition(in: directory)
+        let last = try replica.read { try $0.lastPosition(in: directory) }
         reading.placeholders.visited(directory)
         return last
     }
@@ -23,7 +23,7 @@ extension FileSystem {
         of directory: InodeNumber, after position: Int64, through last: Int64, limit: Int, isCurrent: Bool
     ) throws(FileError) -> [PositionedChild] {
         let moment = files.open.recordingCount
-        var children = try replica.children(of: directory, after: position, through: last, limit: limit)
+        var children = try replica.read { try $0.children(of: directory, after: position, through: last, limit: limit) }
         guard isCurrent else { return children }
         for index in children.indices {
             do throws(FileError) {
@@ -40,7 +40,9 @@ extension FileSystem {
     package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
         var names: [DirectoryName] = []
         while true {
-            let children = try replica.children(of: directory, after: names.last?.name, limit: Self.namesPerQuery)
+            let children = try replica.read {
+                try $0.children(of: directory, after: names.last?.name, limit: Self.namesPerQuery)
+            }
             names += children.map {
                 DirectoryName(name: $0.name, inode: $0.attributes.inode, kind: $0.attributes.kind)
             }

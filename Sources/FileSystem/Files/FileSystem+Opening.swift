@@ -146,7 +146,7 @@ extension FileSystem {
     ///   the path up again.
     private func known(_ number: InodeNumber) throws(FileError) -> Inode {
         do throws(FileError) {
-            return try replica.inode(number)
+            return try replica.read { try $0.inode(number) }
         } catch {
             guard error.code == .notFound else { throw error }
             throw FileError(.superseded, "\(number) no longer exists")
@@ -158,7 +158,7 @@ extension FileSystem {
         let number = request.inode
         let inode: Inode?
         do throws(FileError) {
-            inode = try replica.inode(number)
+            inode = try replica.read { try $0.inode(number) }
         } catch  where error.code == .notFound {
             inode = nil
         } catch {

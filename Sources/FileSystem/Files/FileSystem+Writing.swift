@@ -300,7 +300,7 @@ extension FileSystem {
     /// A write by any user but root clears the set-user-ID and set-group-ID bits. Related: inode(7).
     private func clearSetID(_ number: InodeNumber, _ caller: Caller) throws(FileError) {
         guard caller.user != 0, caller.thread != 0 else { return }
-        let mode = try replica.attributes(of: number).mode
+        let mode = try replica.read { try $0.attributes(of: number).mode }
         let cleared = AttributeChange.withoutSetID(mode)
         guard cleared != mode else { return }
         _ = try replica.setAttributes(of: number, AttributeChange(mode: cleared))
@@ -362,7 +362,7 @@ extension FileSystem {
 
     /// - Returns: The size of the copy, or `nil` when the bytes must be copied.
     private func share(_ source: OpenInode, with copy: OpenInode, atMost limit: Int) throws(FileError) -> Int? {
-        let size = try replica.attributes(of: source.number).size
+        let size = try replica.read { try $0.attributes(of: source.number).size }
         // Writes to the copy must be recorded in the index, which otherwise takes it for empty.
         try recordBytes(of: copy)
         guard size > 0, size <= Int64(limit), !copy.isBeingWritten,

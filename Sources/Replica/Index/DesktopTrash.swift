@@ -1,5 +1,5 @@
 import GRDB
-import Model
+package import Model
 
 /// The trash of the desktop at the top of a container, as the Trash specification of freedesktop.org places it:
 ///
@@ -43,5 +43,41 @@ struct DesktopTrash {
 
     private static func isNumber(_ text: Substring) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+    }
+}
+
+/// New files in a desktop's trash, which stay in the outbox until somebody puts them back or empties the trash.
+extension Rows {
+    /// How many changes wait besides those of some files, and of new files in a desktop's trash.
+    package func waitingCount(otherThan files: [InodeNumber] = []) throws -> Int {
+        try files.reduce(pendingCount() - newItemsInTrash().itemCount) { count, number in
+            try count
+                - self.count(
+                    "SELECT count(*) FROM outbox WHERE item IN (SELECT item FROM entries WHERE inode = ?)",
+                    [number.row])
+        }
+    }
+
+    /// What is in a desktop's trash and was never uploaded: it does not count as waiting.
+    package func newItemsInTrash() throws -> UnsyncedItems {
+        var found = UnsyncedItems()
+        // Most containers have no trash: then what waits is not looked through.
+        let hasTrash = try exists(
+            "SELECT 1 FROM entries WHERE parent = ? AND name >= '.Trash' AND name < '.Trasi' LIMIT 1",
+            [InodeNumber.root.row])
+        guard hasTrash else { return found }
+        let waiting = try all(
+            """
+            SELECT e.parent, count(*), sum(i.size) FROM outbox o JOIN entries e ON e.item = o.item
+            JOIN inodes i ON i.id = e.inode
+            WHERE o.deleted_base IS NULL AND e.base IS NULL AND i.kind = 0 GROUP BY e.parent
+            """, []
+        ) { (directory: InodeNumber(row: $0[0]), count: $0[1] as Int, byteCount: $0[2] as Int64) }
+        var trash = DesktopTrash(rows: self)
+        for new in waiting where try trash.contains(directory: new.directory) {
+            found.itemCount += new.count
+            found.byteCount += new.byteCount
+        }
+        return found
     }
 }

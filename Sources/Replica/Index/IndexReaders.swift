@@ -28,14 +28,9 @@ final class IndexReaders: Sendable {
         state = Mutex(State(free: [first], all: [first]))
     }
 
-    /// Runs `body` outside of a transaction: each statement sees the current state of the index.
-    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try with { try $0.unsafeRead(body) }
-    }
-
     /// Runs `body` on one state of the index.
-    func readSnapshot<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try with { try $0.read(body) }
+    func read<Value>(_ body: (Rows) throws -> Value) throws -> Value {
+        try with { try $0.unsafeRead { try Rows(database: $0).inTransaction("BEGIN DEFERRED", body) } }
     }
 
     private func with<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {

@@ -25,17 +25,13 @@ extension Rows {
         try execute(
             "UPDATE OR REPLACE causes SET inode = ?, arrived = ? WHERE inode = ?", [new.row, now.rawValue, inode.row])
     }
-}
 
-extension Replica {
     /// Who caused the last download of a file; `nil` when its bytes were made here, or nobody requested them.
-    package func downloadOrigin(of inode: InodeNumber) throws(FileError) -> DownloadOrigin? {
-        try read { rows in
-            try rows.first("SELECT cause, requested, arrived FROM causes WHERE inode = ?", [inode.row]) {
-                DownloadOrigin(
-                    cause: $0[0], requested: Timestamp(rawValue: $0[1]).rfc3339,
-                    arrived: ($0[2] as Int64?).map { Timestamp(rawValue: $0).rfc3339 })
-            }
+    package func downloadOrigin(of inode: InodeNumber) throws -> DownloadOrigin? {
+        try first("SELECT cause, requested, arrived FROM causes WHERE inode = ?", [inode.row]) {
+            DownloadOrigin(
+                cause: $0[0], requested: Timestamp(rawValue: $0[1]).rfc3339,
+                arrived: ($0[2] as Int64?).map { Timestamp(rawValue: $0).rfc3339 })
         }
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Model
+package import Model
 
 /// A row of `entries` without the record, which is read only where needed.
 struct EntryRow {
@@ -77,7 +77,7 @@ extension Rows {
             """, [first, end], Self.entryRow)
     }
 
-    func existingEntry(_ name: ItemName, in parent: InodeNumber) throws -> EntryRow {
+    func existingEntryRow(_ name: ItemName, in parent: InodeNumber) throws -> EntryRow {
         guard let entry = try entryRow(name, in: parent) else { throw FileError(.notFound, name.string) }
         return entry
     }
@@ -133,7 +133,13 @@ extension Rows {
             Self.entryRow)
     }
 
-    func entry(_ name: ItemName, in parent: InodeNumber) throws -> Entry? {
+    /// - Throws: `notFound`.
+    package func existingEntry(_ name: ItemName, in parent: InodeNumber) throws -> Entry {
+        guard let entry = try entry(name, in: parent) else { throw FileError(.notFound, name.string) }
+        return entry
+    }
+
+    package func entry(_ name: ItemName, in parent: InodeNumber) throws -> Entry? {
         try first(
             """
             SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode
@@ -141,13 +147,14 @@ extension Rows {
             """, [parent.row, name.string], Self.entry)
     }
 
-    func entry(of item: ItemID) throws -> Entry? {
+    package func entry(of item: ItemID) throws -> Entry? {
         try first(
             "SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.item = ?", [item.uuid],
             Self.entry)
     }
 
-    func entries(of inode: InodeNumber) throws -> [Entry] {
+    /// The names of a file; none once it is unlinked, and none for the root.
+    package func entries(of inode: InodeNumber) throws -> [Entry] {
         try all(
             """
             SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode
@@ -155,23 +162,28 @@ extension Rows {
             """, [inode.row], Self.entry)
     }
 
-    func entries(in directory: InodeNumber) throws -> [Entry] {
+    /// All entries of a directory, sorted by name.
+    package func entries(in directory: InodeNumber) throws -> [Entry] {
         try all(
             """
             SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.parent = ? ORDER BY e.name
             """, [directory.row], Self.entry)
     }
 
-    func lookup(_ name: ItemName, in parent: InodeNumber) throws -> Attributes? {
-        try first(
+    /// - Throws: `notFound`.
+    package func lookup(_ name: ItemName, in parent: InodeNumber) throws -> Attributes {
+        let found = try first(
             """
             SELECT \(Self.attributeColumns) FROM entries e JOIN inodes i ON i.id = e.inode
             WHERE e.parent = ? AND e.name = ?
             """, [parent.row, name.string]
         ) { try Self.attributes($0) }
+        guard let found else { throw FileError(.notFound, name.string) }
+        return found
     }
 
-    func children(of directory: InodeNumber, after name: ItemName?, limit: Int) throws -> [Child] {
+    /// One batch of a listing, sorted by the bytes of the names.
+    package func children(of directory: InodeNumber, after name: ItemName?, limit: Int) throws -> [Child] {
         // Every name sorts after the empty text.
         try all(
             """
@@ -181,8 +193,8 @@ extension Rows {
         ) { Child(name: try ItemName($0[0] as String), attributes: try Self.attributes($0, at: 1)) }
     }
 
-    /// The names after a position, in the order of their positions.
-    func children(
+    /// One batch of a listing in the order of the positions, which stay whatever is removed.
+    package func children(
         of directory: InodeNumber, after position: Int64, through last: Int64, limit: Int
     ) throws -> [PositionedChild] {
         try all(
@@ -196,8 +208,8 @@ extension Rows {
         }
     }
 
-    /// The position of the name that was added last, or 0.
-    func lastPosition(in directory: InodeNumber) throws -> Int64 {
+    /// The position of the name that was added last to a directory, or 0.
+    package func lastPosition(in directory: InodeNumber) throws -> Int64 {
         try first("SELECT max(position) FROM entries WHERE parent = ?", [directory.row]) { $0[0] as Int64? ?? 0 } ?? 0
     }
 
@@ -214,11 +226,12 @@ extension Rows {
             "UPDATE entries SET position = ? WHERE parent = ? AND name = ?", [position, parent.row, name.string])
     }
 
-    func isEmpty(_ directory: InodeNumber) throws -> Bool {
+    package func isEmpty(_ directory: InodeNumber) throws -> Bool {
         try !exists("SELECT 1 FROM entries WHERE parent = ? LIMIT 1", [directory.row])
     }
 
-    func parent(of directory: InodeNumber) throws -> InodeNumber {
+    /// The parent of `directory`; the root is its own parent.
+    package func parent(of directory: InodeNumber) throws -> InodeNumber {
         if directory == .root { return .root }
         let found = try first("SELECT parent FROM entries WHERE inode = ? LIMIT 1", [directory.row]) {
             InodeNumber(row: $0[0])
@@ -244,7 +257,7 @@ extension Rows {
     }
 
     /// Whether `directory` is `ancestor` or is below it.
-    func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws -> Bool {
+    package func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws -> Bool {
         var current = directory
         // The index has no cycle, so the root ends the walk; the limit keeps a damaged index from blocking it.
         for _ in 0..<Self.depthLimit {

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Model
+package import Model
 
 /// The table `history`: the container's states of an item, until they were replaced or deleted.
 extension Rows {
@@ -29,14 +29,14 @@ extension Rows {
     }
 
     /// The earlier states of an item, the newest first.
-    func history(of item: ItemID) throws -> [EarlierState] {
+    package func history(of item: ItemID) throws -> [EarlierState] {
         try all(
             "SELECT \(Self.historyColumns) FROM history h WHERE h.item = ? ORDER BY h.number DESC", [item.uuid],
             Self.earlierState)
     }
 
     /// The last state of every item that was deleted and not restored, the latest deletion first.
-    func deletedItems() throws -> [EarlierState] {
+    package func deletedItems() throws -> [EarlierState] {
         try all(
             """
             SELECT \(Self.historyColumns) FROM history h WHERE h.deleted = 1
@@ -46,12 +46,18 @@ extension Rows {
             """, [], Self.earlierState)
     }
 
-    /// The last state of one item that was deleted and not restored.
-    func deletedItem(_ item: ItemID) throws -> EarlierState? {
+    /// The last state of one item that was deleted.
+    /// - Returns: `nil` when the item was never deleted, was restored, or is no longer kept.
+    package func deletedItem(_ item: ItemID) throws -> EarlierState? {
         guard try entryRow(of: item) == nil, let state = try history(of: item).first, state.isDeleted else {
             return nil
         }
         return state
+    }
+
+    /// The last state of an item whose deletion waits to be uploaded.
+    package func queuedDeletion(of item: ItemID) throws -> ItemRecord? {
+        try isDeletionQueued(item) ? deletedItem(item)?.record : nil
     }
 
     func dropHistory(before time: Timestamp) throws {
@@ -66,8 +72,8 @@ extension Rows {
             [item.uuid, version, time.rawValue])
     }
 
-    /// The ids of an item's versions that the user discarded.
-    func discardedVersions(of item: ItemID) throws -> Set<String> {
+    /// The ids of an item's versions that were discarded here.
+    package func discardedVersions(of item: ItemID) throws -> Set<String> {
         Set(try all("SELECT version FROM discarded WHERE item = ?", [item.uuid]) { $0[0] as String })
     }
 
@@ -79,11 +85,13 @@ extension Rows {
             """, [device.description, name])
     }
 
-    func devices() throws -> [(device: String, name: String)] {
+    /// The devices whose commits were applied here, with their human names, in the order of the names.
+    package func devices() throws -> [(device: String, name: String)] {
         try all("SELECT device, name FROM devices ORDER BY name, device", []) { ($0[0] as String, $0[1] as String) }
     }
 
-    func deviceName(_ device: DeviceID) throws -> String? {
+    /// The human name of a device, if a commit of it was applied here.
+    package func deviceName(_ device: DeviceID) throws -> String? {
         try first("SELECT name FROM devices WHERE device = ?", [device.description]) { $0[0] as String }
     }
 }

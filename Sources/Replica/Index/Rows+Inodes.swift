@@ -1,6 +1,6 @@
-import Foundation
+package import Foundation
 import GRDB
-import Model
+package import Model
 
 /// A row of `inodes` without its contents, which are read only where needed.
 struct InodeRow {
@@ -72,7 +72,7 @@ extension Rows {
             target: (row[column + 22] as String?).map(LinkTarget.init))
     }
 
-    func attributes(of number: InodeNumber) throws -> Attributes {
+    package func attributes(of number: InodeNumber) throws -> Attributes {
         let found = try first("SELECT \(Self.attributeColumns) FROM inodes i WHERE i.id = ?", [number.row]) {
             try Self.attributes($0)
         }
@@ -96,7 +96,7 @@ extension Rows {
         return row
     }
 
-    func inode(_ number: InodeNumber) throws -> Inode {
+    package func inode(_ number: InodeNumber) throws -> Inode {
         let found = try first(
             "SELECT \(Self.inodeColumns), i.content, i.incoming FROM inodes i WHERE i.id = ?", [number.row]
         ) {
@@ -106,6 +106,21 @@ extension Rows {
         }
         guard let (row, content, incoming) = found else { throw FileError(.notFound, "\(number)") }
         return Inode(row, content: content, incoming: incoming)
+    }
+
+    /// How often the bytes of a file were changed; `nil` when there is no such inode.
+    package func generation(of number: InodeNumber) throws -> Int64? {
+        try first("SELECT generation FROM inodes WHERE id = ?", [number.row]) { $0[0] }
+    }
+
+    /// Whether the bytes of a file are local, without reading its chunk list.
+    package func isLocal(_ number: InodeNumber) throws -> Bool {
+        try inodeRow(number).isLocal
+    }
+
+    /// Whether the bytes of a file are local, and no newer ones are to come.
+    package func isCurrent(_ number: InodeNumber) throws -> Bool {
+        try first("SELECT local AND incoming IS NULL FROM inodes WHERE id = ?", [number.row]) { $0[0] as Bool } ?? false
     }
 
     /// The packed contents of an inode: the current and the incoming one.
@@ -178,11 +193,22 @@ extension Rows {
         try execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
     }
 
-    func xattr(_ name: String, of number: InodeNumber) throws -> [UInt8]? {
+    /// The value of another program's attribute, by its full name.
+    /// - Throws: `noAttribute`.
+    package func xattr(_ name: String, of number: InodeNumber) throws -> [UInt8] {
+        guard let value = try xattrIfPresent(name, of: number) else { throw FileError(.noAttribute, name) }
+        return value
+    }
+
+    func xattrIfPresent(_ name: String, of number: InodeNumber) throws -> [UInt8]? {
         try first("SELECT value FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) { Array($0[0] as Data) }
     }
 
-    func xattrs(of number: InodeNumber) throws -> [AttributeName: Data] {
+    package func xattrNames(of number: InodeNumber) throws -> [String] {
+        try all("SELECT name FROM xattrs WHERE inode = ? ORDER BY name", [number.row]) { $0[0] }
+    }
+
+    package func xattrs(of number: InodeNumber) throws -> [AttributeName: Data] {
         let pairs = try all("SELECT name, value FROM xattrs WHERE inode = ?", [number.row]) {
             (AttributeName($0[0]), $0[1] as Data)
         }

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Model
+package import Model
 
 /// A row of `outbox`.
 struct OutboxRow {
@@ -65,6 +65,21 @@ extension Rows {
 
     func outboxRow(of item: ItemID) throws -> OutboxRow? {
         try first("SELECT \(Self.outboxColumns) FROM outbox o WHERE o.item = ?", [item.uuid], Self.outboxRow)
+    }
+
+    /// Whether an item still waits in the outbox at the position where it was read: it has not changed since.
+    package func isPending(_ item: ItemID, position: Int64) throws -> Bool {
+        try outboxRow(of: item)?.position == position
+    }
+
+    /// Whether an item was deleted here and the deletion is not in the container yet.
+    package func isDeletionQueued(_ item: ItemID) throws -> Bool { try outboxRow(of: item)?.deletedBase != nil }
+
+    /// The files and directories that wait in the outbox, the longest waiting first.
+    package func queuedInodes(limit: Int) throws -> [InodeNumber] {
+        try all(
+            "SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item ORDER BY o.position LIMIT ?", [limit]
+        ) { InodeNumber(row: $0[0]) }
     }
 
     /// Changes of items that are in the directory `item` according to the container.

@@ -2,8 +2,10 @@ import Foundation
 import GRDB
 import Model
 
-/// The statements on the index, for one connection. Each is prepared once per connection.
-struct Rows {
+/// What the index has, as of one read or change, and the statements for that: each is prepared once per connection.
+///
+/// See ``Replica/read(_:)`` and ``ReplicaTransaction/rows``.
+package struct Rows {
     let database: Database
 
     func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
@@ -34,11 +36,13 @@ struct Rows {
         try first(sql, arguments) { $0[0] } ?? 0
     }
 
-    /// Runs `body` as one change: all or nothing. GRDB's own method prepares BEGIN and COMMIT again for each.
-    func inTransaction<Value>(_ body: () throws -> Value) throws -> Value {
-        try execute("BEGIN IMMEDIATE")
+    /// Runs `body` on one state of the index, and as one change: all or nothing. GRDB's own method prepares BEGIN and
+    /// COMMIT again for each.
+    /// - Parameter begin: The statement that begins it.
+    func inTransaction<Value>(_ begin: String, _ body: (Rows) throws -> Value) throws -> Value {
+        try execute(begin)
         do {
-            let value = try body()
+            let value = try body(self)
             try execute("COMMIT")
             return value
         } catch {

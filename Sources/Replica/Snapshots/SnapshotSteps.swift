@@ -134,21 +134,18 @@ extension ReplicaTransaction {
     }
 }
 
-extension Replica {
+extension Rows {
     /// The number of the snapshot that is partly applied: no lower commit may be applied now.
-    package func snapshotUnderWay() throws(FileError) -> CommitNumber? {
-        try read { try $0.meta(.applying, as: Int64.self).map { CommitNumber(bitPattern: $0) } }
+    package func snapshotUnderWay() throws -> CommitNumber? {
+        try meta(.applying, as: Int64.self).map { CommitNumber(bitPattern: $0) }
     }
 
     /// The newest applied commit, with its nonce; `nil` when the nonce is unknown, as after a snapshot of an older
     /// writer.
-    package func appliedCommit() throws(FileError) -> AppliedCommit? {
-        try read { rows in
-            guard let text = try rows.meta(.appliedCommit, as: String.self),
-                let applied = try rows.meta(.applied, as: Int64.self)
-            else { return nil }
-            return AppliedCommit(text, number: CommitNumber(bitPattern: applied))
-        }
+    package func appliedCommit() throws -> AppliedCommit? {
+        guard let text = try meta(.appliedCommit, as: String.self), let applied = try meta(.applied, as: Int64.self)
+        else { return nil }
+        return AppliedCommit(text, number: CommitNumber(bitPattern: applied))
     }
 }
 

@@ -74,7 +74,11 @@ struct LeftDeletions: Hashable {
 }
 
 extension Rows {
-    func pendingDeletions(gap: Duration, ifMoreThan threshold: Int) throws -> PendingDeletions {
+    /// The waiting deletions that the user has not confirmed.
+    /// - Parameters:
+    ///   - gap: The longest pause between two deletions of one run.
+    ///   - threshold: Remaining items are not counted unless there are more deletions than this.
+    package func pendingDeletions(gap: Duration, ifMoreThan threshold: Int) throws -> PendingDeletions {
         let confirmed = try meta(.deletionsConfirmed, as: Int64.self) ?? 0
         let times = try all(
             """

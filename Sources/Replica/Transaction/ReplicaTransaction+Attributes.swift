@@ -100,7 +100,7 @@ extension ReplicaTransaction {
             throw FileError(.attributeTooLarge, "\(name) has \(value.count) bytes")
         }
         _ = try rows.attributes(of: number)
-        let old = try rows.xattr(name, of: number)
+        let old = try rows.xattrIfPresent(name, of: number)
         if mode == .create, old != nil { throw FileError(.attributeExists, name) }
         if mode == .replace, old == nil { throw FileError(.noAttribute, name) }
         // Nothing changes, the time of the change neither (`ext4_xattr_value_same` in fs/ext4/xattr.c).

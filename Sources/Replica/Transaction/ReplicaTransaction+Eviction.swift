@@ -106,8 +106,8 @@ extension ReplicaTransaction {
 
     /// Creates a new entry on the disk if the directory's other entries are there already.
     func showIfVisited(_ name: ItemName, in parent: InodeNumber) throws {
-        guard try rows.inodeRow(parent).visited > 0, let child = try rows.lookup(name, in: parent) else { return }
+        guard try rows.inodeRow(parent).visited > 0 else { return }
         let handle = try backing.directory(parent, rows, making: changes)
-        try show(Child(name: name, attributes: child), in: parent, handle)
+        try show(Child(name: name, attributes: try rows.lookup(name, in: parent)), in: parent, handle)
     }
 }

@@ -1,5 +1,5 @@
 import GRDB
-import Model
+package import Model
 
 /// Items that the user excluded from sync permanently, or paused for a while.
 extension ReplicaTransaction {
@@ -52,8 +52,8 @@ extension Rows {
             "UPDATE entries SET excluded = ? WHERE parent = ? AND name = ?", [isExcluded, parent.row, name.string])
     }
 
-    /// Whether an item, or a directory above it, was excluded from sync.
-    func isExcluded(_ number: InodeNumber) throws -> Bool {
+    /// Whether an item, or a directory above it, is excluded from sync.
+    package func isExcluded(_ number: InodeNumber) throws -> Bool {
         try isMarked(number) {
             $0[0] as Bool
         } root: {
@@ -61,9 +61,9 @@ extension Rows {
         }
     }
 
-    /// Whether sync is paused for an item, a directory above it or the container; a file with several names, when it is
-    /// for one of them.
-    func isPaused(_ number: InodeNumber) throws -> Bool {
+    /// Whether sync is paused for an item, a directory above it or the whole container; a file with several names, when it
+    /// is for one of them.
+    package func isPaused(_ number: InodeNumber) throws -> Bool {
         try isMarked(number) {
             $0[1] as Bool
         } root: {
@@ -71,7 +71,8 @@ extension Rows {
         }
     }
 
-    func isContainerPaused() throws -> Bool { try meta(.syncPaused, as: Bool.self) ?? false }
+    /// Whether sync of the whole container is paused.
+    package func isContainerPaused() throws -> Bool { try meta(.syncPaused, as: Bool.self) ?? false }
 
     private func isMarked(
         _ number: InodeNumber, _ mark: (ResultRow) -> Bool, root: () throws -> Bool
@@ -87,7 +88,7 @@ extension Rows {
     }
 
     /// All files below a directory, each once.
-    func filesBelow(_ directory: InodeNumber) throws -> [InodeNumber] {
+    package func filesBelow(_ directory: InodeNumber) throws -> [InodeNumber] {
         try all(
             """
             WITH RECURSIVE below(id, kind) AS (

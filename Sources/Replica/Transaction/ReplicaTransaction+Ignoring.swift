@@ -63,26 +63,24 @@ extension Replica {
     /// See ``ReplicaTransaction/syncUnlikeTemporary(isOpen:)``.
     package func syncUnlikeTemporary(isOpen: (InodeNumber) -> Bool) throws(FileError) -> Int {
         // Without a change, as a rule.
-        let names = try read { rows in try rows.unsyncedTemporaries().map(\.name.string) }
+        let names = try read { try $0.unsyncedTemporaries().map(\.name.string) }
         guard names.contains(where: { environment.ignorePatterns.mayChange(name: $0.utf8) }) else { return 0 }
         return try change { try $0.syncUnlikeTemporary(isOpen: isOpen) }
-    }
-
-    /// How much is on this device only, because its name is ignored or it was excluded.
-    package func unsyncedItems() throws(FileError) -> UnsyncedItems {
-        try read { rows in
-            try rows.first(
-                """
-                SELECT count(*), coalesce(sum(CASE WHEN i.kind = 0 THEN i.size END), 0)
-                FROM entries e INDEXED BY entries_unsynced JOIN inodes i ON i.id = e.inode
-                WHERE e.item IS NULL AND i.kind IN (0, 1, 2)
-                """, []
-            ) { UnsyncedItems(itemCount: $0[0], byteCount: $0[1]) } ?? UnsyncedItems()
-        }
     }
 }
 
 extension Rows {
+    /// How much is on this device only, because its name is ignored or it was excluded.
+    package func unsyncedItems() throws -> UnsyncedItems {
+        try first(
+            """
+            SELECT count(*), coalesce(sum(CASE WHEN i.kind = 0 THEN i.size END), 0)
+            FROM entries e INDEXED BY entries_unsynced JOIN inodes i ON i.id = e.inode
+            WHERE e.item IS NULL AND i.kind IN (0, 1, 2)
+            """, []
+        ) { UnsyncedItems(itemCount: $0[0], byteCount: $0[1]) } ?? UnsyncedItems()
+    }
+
     /// What is not synced and has a name that begins like those of temporary files.
     fileprivate func unsyncedTemporaries() throws -> [EntryRow] {
         // By ranges of names, for the index: there may be many other items.

@@ -3,15 +3,10 @@ package import Model
 
 /// Operations of the follower where local changes and another device's conflict.
 extension ReplicaTransaction {
-    /// Whether the item was deleted here and the deletion is not in the container yet.
-    package func isDeletionQueued(_ item: ItemID) throws(FileError) -> Bool {
-        try translated { try rows.outboxRow(of: item)?.deletedBase != nil }
-    }
-
     /// Drops the waiting deletion of an item; does nothing when there is none.
     package func dequeueDeletion(_ item: ItemID) throws(FileError) {
         try translated {
-            if try rows.outboxRow(of: item)?.deletedBase != nil { try rows.dequeue(item) }
+            if try rows.isDeletionQueued(item) { try rows.dequeue(item) }
         }
     }
 
@@ -44,10 +39,6 @@ extension ReplicaTransaction {
 
     /// Removes an item from the outbox, whatever its position.
     package func dequeueAll(_ item: ItemID) throws(FileError) { try translated { try rows.dequeue(item) } }
-
-    package func isPinned(_ entry: Entry) throws(FileError) -> Bool {
-        try translated { try entry.pinned ?? rows.isPinned(entry.parent) }
-    }
 
     /// Requests the download of a file.
     package func setDownloadRequested(_ number: InodeNumber) throws(FileError) {

@@ -107,7 +107,7 @@ extension ReplicaTransaction {
 
     /// Removes the name of an object that is not a directory. Related: `unlink(2)`.
     func removeFile(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
-        let entry = try rows.existingEntry(name, in: parent)
+        let entry = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
         guard row.kind != .directory else { throw FileError(.isDirectory, name.string) }
         try rows.leaveItem(of: entry, at: now)
@@ -118,7 +118,7 @@ extension ReplicaTransaction {
 
     /// Removes an empty directory. Related: `rmdir(2)`.
     func removeDirectory(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
-        let entry = try rows.existingEntry(name, in: parent)
+        let entry = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
         guard row.kind == .directory else { throw FileError(.notDirectory, name.string) }
         guard try rows.isEmpty(row.number) else { throw FileError(.notEmpty, name.string) }

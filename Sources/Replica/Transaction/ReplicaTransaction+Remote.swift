@@ -177,7 +177,7 @@ extension ReplicaTransaction {
 
     /// The current row of an entry that was read earlier in this change, or before it.
     func current(_ entry: Entry) throws -> EntryRow {
-        let row = try rows.existingEntry(entry.name, in: entry.parent)
+        let row = try rows.existingEntryRow(entry.name, in: entry.parent)
         guard row.item == entry.item, row.inode == entry.inode else {
             throw FileError(.superseded, "\(entry.name) has changed since it was read")
         }

@@ -13,7 +13,7 @@ extension ReplicaTransaction {
     ) throws -> Renamed {
         _ = try rows.parentInfo(parent)
         let destination = try rows.parentInfo(newParent)
-        let source = try rows.existingEntry(name, in: parent)
+        let source = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(source.inode)
         let target = try rows.entryRow(newName, in: newParent)
         if row.kind == .directory, try rows.isInside(newParent, row.number) {

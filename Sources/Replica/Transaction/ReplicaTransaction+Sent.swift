@@ -16,15 +16,15 @@ extension ReplicaTransaction {
             }
         }
     }
-
-    /// Whether an item was sent from here as a new one, and no commit has been applied since that shows whether it
-    /// landed.
-    package func wasSent(_ item: ItemID) throws(FileError) -> Bool {
-        try translated { try rows.exists("SELECT 1 FROM sent WHERE item = ?", [item.uuid]) }
-    }
 }
 
 extension Rows {
+    /// Whether an item was sent from here as a new one, and no commit has been applied since that shows whether it
+    /// landed.
+    package func wasSent(_ item: ItemID) throws -> Bool {
+        try exists("SELECT 1 FROM sent WHERE item = ?", [item.uuid])
+    }
+
     /// A commit of that number is applied: the items sent with it have landed or have not.
     func forgetSent(through number: CommitNumber) throws {
         try execute("DELETE FROM sent WHERE number <= ?", [Int64(bitPattern: number)])
@@ -70,18 +70,6 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Whether a commit of this device was sent by it as it is now.
-    ///
-    /// - Parameter nonce: That of the commit; `nil` for the records of a snapshot, of which only the newest commits are in
-    ///   question.
-    package func remembersSending(_ nonce: UUID?) throws(FileError) -> Bool {
-        try translated {
-            // An index of a version that noted none.
-            guard let sending = try rows.sending() else { return true }
-            return nonce.map { sending.nonces.contains($0) } ?? !sending.nonces.isEmpty
-        }
-    }
-
     /// Notes that this device met a commit of its own that it does not remember.
     ///
     /// - Returns: Whether it is the first for an hour.
@@ -95,16 +83,20 @@ extension ReplicaTransaction {
 }
 
 extension Rows {
-    fileprivate func putBack() throws -> (number: CommitNumber, time: Timestamp)? {
+    /// Whether a commit of this device was sent by it as it is now.
+    ///
+    /// - Parameter nonce: That of the commit; `nil` for the records of a snapshot, of which only the newest commits are in
+    ///   question.
+    package func remembersSending(_ nonce: UUID?) throws -> Bool {
+        // An index of a version that noted none.
+        guard let sending = try sending() else { return true }
+        return nonce.map { sending.nonces.contains($0) } ?? !sending.nonces.isEmpty
+    }
+
+    /// The newest commit of this device that it met without remembering it, and when; `nil` when there was none.
+    package func putBack() throws -> (number: CommitNumber, time: Timestamp)? {
         let parts = try meta(.putBack, as: String.self)?.split(separator: " ") ?? []
         guard parts.count == 2, let number = CommitNumber(parts[0]), let time = Int64(parts[1]) else { return nil }
         return (number, Timestamp(rawValue: time))
-    }
-}
-
-extension Replica {
-    /// The newest commit of this device that it met without remembering it, and when; `nil` when there was none.
-    package func putBack() throws(FileError) -> (number: CommitNumber, time: Timestamp)? {
-        try read { try $0.putBack() }
     }
 }

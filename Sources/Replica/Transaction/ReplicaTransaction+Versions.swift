@@ -52,7 +52,7 @@ extension ReplicaTransaction {
         var record = record
         record.name = name
         _ = try insert(record, content: content, in: parent, number: 0)
-        guard let entry = try entry(of: record.id) else { throw FileError(.notFound, name.string) }
+        guard let entry = try translated({ try rows.entry(of: record.id) }) else { throw FileError(.notFound, name.string) }
         // The container no longer has the item.
         try clearBase(entry)
         try translated {
@@ -61,19 +61,9 @@ extension ReplicaTransaction {
         }
     }
 
-    /// The state of an item that was deleted here or on another device.
-    package func deletedItem(_ item: ItemID) throws(FileError) -> EarlierState? {
-        try translated { try rows.deletedItem(item) }
-    }
-
     /// Notes the human name of a device.
     package func rememberDevice(_ device: DeviceID, name: String) throws(FileError) {
         try translated { try rows.rememberDevice(device, name: name) }
-    }
-
-    /// The human name of a device, if a commit of it was applied here.
-    package func deviceName(_ device: DeviceID) throws(FileError) -> String? {
-        try translated { try rows.deviceName(device) }
     }
 
     /// Keeps a link target that lost: it becomes a new item under `name`, and waits to be uploaded.

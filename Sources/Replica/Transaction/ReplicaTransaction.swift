@@ -2,12 +2,13 @@ import GRDB
 package import Foundation
 package import Model
 
-/// One change of the replica while it is being made: valid inside ``Replica/write(_:)`` only, on its thread.
+/// One change of the replica while it is being made: valid inside ``Replica/change(freeing:_:)`` only, on its thread.
 ///
 /// The changes of the mount (names, bytes), of the follower (remote records) and of the uploader are all made here, so
 /// that they compose into one commit.
 package final class ReplicaTransaction {
-    let rows: Rows
+    /// What the index has, the changes so far included.
+    package let rows: Rows
     let backing: BackingDirectory
     let changes: BackingChanges
     let environment: ReplicaEnvironment
@@ -60,62 +61,16 @@ package final class ReplicaTransaction {
     }
 }
 
-// MARK: Reading inside a change
-
-extension ReplicaTransaction {
-    package func entry(of item: ItemID) throws(FileError) -> Entry? { try translated { try rows.entry(of: item) } }
-
-    package func entry(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Entry? {
-        try translated { try rows.entry(name, in: parent) }
-    }
-
-    package func entries(of inode: InodeNumber) throws(FileError) -> [Entry] {
-        try translated { try rows.entries(of: inode) }
-    }
-
-    /// All entries of a directory, sorted by name.
-    package func entries(in directory: InodeNumber) throws(FileError) -> [Entry] {
-        try translated { try rows.entries(in: directory) }
-    }
-
-    package func inode(_ number: InodeNumber) throws(FileError) -> Inode { try translated { try rows.inode(number) } }
-
-    package func attributes(of number: InodeNumber) throws(FileError) -> Attributes {
-        try translated { try rows.attributes(of: number) }
-    }
-
-    package func xattrs(of number: InodeNumber) throws(FileError) -> [AttributeName: Data] {
-        try translated { try rows.xattrs(of: number) }
-    }
-
-    package func isEmpty(_ directory: InodeNumber) throws(FileError) -> Bool {
-        try translated { try rows.isEmpty(directory) }
-    }
-
-    package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
-        try translated { try rows.parent(of: directory) }
-    }
-
-    /// Whether `directory` is `ancestor` or is below it.
-    package func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws(FileError) -> Bool {
-        try translated { try rows.isInside(directory, ancestor) }
-    }
-
+extension Rows {
     /// The directory of an item, or `nil` when there is none; the root for ``ItemID/root``.
-    package func directory(of item: ItemID) throws(FileError) -> InodeNumber? {
+    package func directory(of item: ItemID) throws -> InodeNumber? {
         if item == .root { return .root }
-        guard let entry = try translated({ try rows.entry(of: item) }), entry.kind == .directory else { return nil }
+        guard let entry = try entry(of: item), entry.kind == .directory else { return nil }
         return entry.inode
     }
 
     /// A name for a copy of `name` that is free in `parent`: `report 2.pdf`, `report 3.pdf`, …
-    package func freeName(for name: ItemName, in parent: InodeNumber) throws(FileError) -> ItemName {
-        try translated { try rows.freeName(for: name, in: parent) }
-    }
-}
-
-extension Rows {
-    func freeName(for name: ItemName, in parent: InodeNumber) throws -> ItemName {
+    package func freeName(for name: ItemName, in parent: InodeNumber) throws -> ItemName {
         try FreeName.first(for: name) { candidate in try entryRow(candidate, in: parent) == nil }
     }
 }

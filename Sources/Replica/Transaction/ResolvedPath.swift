@@ -21,51 +21,41 @@ package struct ResolvedPath: Sendable, Hashable {
     package var isLocal = false
 }
 
-extension Replica {
+extension Rows {
     /// The location of an inode; for a file with several names, of the first.
-    package func resolvedPath(of inode: InodeNumber) throws(FileError) -> ResolvedPath {
-        try readSnapshot { rows in
-            if inode == .root { return ResolvedPath(inode: .root, kind: .directory) }
-            guard let entry = try rows.firstEntryRow(of: inode) else { return ResolvedPath(inode: inode) }
-            return try rows.resolvedPath(of: entry)
-        }
+    package func resolvedPath(of inode: InodeNumber) throws -> ResolvedPath {
+        if inode == .root { return ResolvedPath(inode: .root, kind: .directory) }
+        guard let entry = try firstEntryRow(of: inode) else { return ResolvedPath(inode: inode) }
+        return try resolvedPath(of: entry)
     }
 
     /// The location of a name in a directory, whether or not it exists.
-    package func resolvedPath(of name: ItemName, in parent: InodeNumber) throws(FileError) -> ResolvedPath {
-        try readSnapshot { rows in try rows.resolvedPath(of: name, in: parent) }
+    package func resolvedPath(of name: ItemName, in parent: InodeNumber) throws -> ResolvedPath {
+        if let entry = try entryRow(name, in: parent) { return try resolvedPath(of: entry) }
+        return ResolvedPath(directories: try directories(downTo: parent), name: name)
     }
 
     /// The location of a path relative to the root, whether or not it exists; symbolic links are not followed.
     ///
     /// - Throws: ``FileError`` with `notFound` or `notDirectory` when the part before its last component is no
     ///   directory.
-    package func resolvedPath(at path: String) throws(FileError) -> ResolvedPath {
-        try readSnapshot { rows in
-            let components = ItemPath(path).components
-            guard let last = components.last else { return ResolvedPath(inode: .root, kind: .directory) }
-            var current = InodeNumber.root
-            for component in components.dropLast() {
-                guard let next = try rows.entryRow(try ItemName(String(component)), in: current) else {
-                    throw FileError(.notFound, "there is no directory \(component)")
-                }
-                current = next.inode
+    package func resolvedPath(at path: String) throws -> ResolvedPath {
+        let components = ItemPath(path).components
+        guard let last = components.last else { return ResolvedPath(inode: .root, kind: .directory) }
+        var current = InodeNumber.root
+        for component in components.dropLast() {
+            guard let next = try entryRow(try ItemName(String(component)), in: current) else {
+                throw FileError(.notFound, "there is no directory \(component)")
             }
-            if current != .root, try rows.inodeRow(current).kind != .directory {
-                throw FileError(.notDirectory, "\(ItemPath(components.dropLast())) is not a directory")
-            }
-            return try rows.resolvedPath(of: try ItemName(String(last)), in: current)
+            current = next.inode
         }
-    }
-}
-
-extension Rows {
-    fileprivate func resolvedPath(of name: ItemName, in parent: InodeNumber) throws -> ResolvedPath {
-        if let entry = try entryRow(name, in: parent) { return try resolvedPath(of: entry) }
-        return ResolvedPath(directories: try directories(downTo: parent), name: name)
+        if current != .root, try inodeRow(current).kind != .directory {
+            throw FileError(.notDirectory, "\(ItemPath(components.dropLast())) is not a directory")
+        }
+        return try resolvedPath(of: try ItemName(String(last)), in: current)
     }
 
-    fileprivate func resolvedPath(of entry: EntryRow) throws -> ResolvedPath {
+    private func resolvedPath(of entry: EntryRow) throws -> ResolvedPath {
         let inode = try inodeRow(entry.inode)
         return ResolvedPath(
             directories: try directories(downTo: entry.parent), name: entry.name, inode: entry.inode, kind: inode.kind,

@@ -10,7 +10,7 @@ import Replica
 extension CommitApplication {
     // MARK: Deleted on another device, changed here
 
-    mutating func removeFile(_ entry: Entry) throws(FileError) {
+    mutating func removeFile(_ entry: Entry) throws {
         if entry.isQueued, try isEdited(entry) {
             // Edit beats delete: the item is uploaded again as a new one.
             try keepAlthoughDeleted(entry)
@@ -19,8 +19,8 @@ extension CommitApplication {
         try remove(entry)
     }
 
-    private func isEdited(_ entry: Entry) throws(FileError) -> Bool {
-        let inode = try transaction.inode(entry.inode)
+    private func isEdited(_ entry: Entry) throws -> Bool {
+        let inode = try rows.inode(entry.inode)
         if inode.isModified, let item = entry.item {
             if localBytes.bytes(meeting: item, inode) != .unchanged { return true }
         } else if try bytesDifferFromBase(entry, inode) {
@@ -33,16 +33,16 @@ extension CommitApplication {
 
     /// Removes those that are empty, or become so. Each is looked at once, and once more for each directory in it: a chain
     /// of thousands is no reason to wait.
-    mutating func removeDirectories(_ directories: [Entry]) throws(FileError) {
+    mutating func removeDirectories(_ directories: [Entry]) throws {
         var left: [InodeNumber: ItemID] = [:]
         for stale in directories {
             var next = stale.item
             while let item = next {
                 next = nil
                 // Names may have moved since the list was made.
-                guard let entry = try transaction.entry(of: item) else { break }
+                guard let entry = try rows.entry(of: item) else { break }
                 // An entry without a base was created again here after its deletion was sent.
-                if try transaction.isEmpty(entry.inode), entry.base != nil {
+                if try rows.isEmpty(entry.inode), entry.base != nil {
                     try remove(entry)
                     next = left.removeValue(forKey: entry.parent)
                 } else {
@@ -52,20 +52,20 @@ extension CommitApplication {
         }
         let kept = Set(left.values)
         for stale in directories {
-            guard let item = stale.item, kept.contains(item), let entry = try transaction.entry(of: item) else {
+            guard let item = stale.item, kept.contains(item), let entry = try rows.entry(of: item) else {
                 continue
             }
             try keepAlthoughDeleted(entry)
         }
     }
 
-    mutating func keepAlthoughDeleted(_ entry: Entry) throws(FileError) {
+    mutating func keepAlthoughDeleted(_ entry: Entry) throws {
         guard let item = entry.item else { return }
         try transaction.clearBase(entry)
         try transaction.enqueue(item)
         effects.queued = true
         effects.log.append("\(entry.name) was deleted on another device but has local changes; keeping it")
-        if entry.parent != .root, let parent = try transaction.entries(of: entry.parent).first,
+        if entry.parent != .root, let parent = try rows.entries(of: entry.parent).first,
             let parentItem = parent.item, tombstones.contains(parentItem)
         {
             try transaction.clearBase(parent)
@@ -73,7 +73,7 @@ extension CommitApplication {
         }
     }
 
-    mutating func remove(_ entry: Entry) throws(FileError) {
+    mutating func remove(_ entry: Entry) throws {
         let removed = try transaction.remove(entry)
         effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
         if removed.linkCount == 0 || removed.kind == .directory { effects.orphans.append(entry.inode) }
@@ -83,8 +83,8 @@ extension CommitApplication {
 
     /// Whether a record of an item whose deletion waits here is no edit: the deletion then stays, and is one of the state
     /// in the record.
-    mutating func staysDeleted(_ record: ItemRecord) throws(FileError) -> Bool {
-        guard try transaction.isDeletionQueued(record.id), let deleted = try transaction.deletedItem(record.id)?.record,
+    mutating func staysDeleted(_ record: ItemRecord) throws -> Bool {
+        guard try rows.isDeletionQueued(record.id), let deleted = try rows.deletedItem(record.id)?.record,
             !isEdit(record, of: deleted)
         else { return false }
         try transaction.renewDeletion(record, number: commit.sequence)
@@ -107,15 +107,15 @@ extension CommitApplication {
 
     /// A directory that came back for what another device had put into it is deleted after all if all that is gone again,
     /// as when the log has a temporary file's creation and its removal.
-    mutating func removeRevived() throws(FileError) {
+    mutating func removeRevived() throws {
         guard !revived.isEmpty, !commit.tombstones.isEmpty else { return }
         var wasRemoved = true
         while wasRemoved {
             wasRemoved = false
             // In an order of their own, so that a simulation repeats itself.
             for item in revived.sorted(by: { $0.description < $1.description }) {
-                guard let entry = try transaction.entry(of: item), entry.base != nil, !entry.isQueued,
-                    try transaction.isEmpty(entry.inode)
+                guard let entry = try rows.entry(of: item), entry.base != nil, !entry.isQueued,
+                    try rows.isEmpty(entry.inode)
                 else { continue }
                 revived.remove(item)
                 let removed = try transaction.removeAgain(entry)

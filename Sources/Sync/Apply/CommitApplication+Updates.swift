@@ -4,8 +4,8 @@ import Replica
 
 /// Applies a record to an item that exists here, as ``Reconcile`` decides.
 extension CommitApplication {
-    mutating func update(_ entry: Entry, with record: ItemRecord) throws(FileError) {
-        let inode = try transaction.inode(entry.inode)
+    mutating func update(_ entry: Entry, with record: ItemRecord) throws {
+        let inode = try rows.inode(entry.inode)
         if record.device == device, remembersOwn, entry.isQueued, try !wasLost(record, inode, entry.base) {
             // Our own commit, which landed although its response was lost: the local state is at least as new, and
             // stays queued.
@@ -24,11 +24,11 @@ extension CommitApplication {
         let local = Reconcile.Local(
             parent: try itemID(of: entry.parent) ?? .root, name: entry.name, mode: inode.attributes.mode,
             modified: inode.attributes.modified, target: inode.target,
-            xattrs: try transaction.xattrs(of: entry.inode), conflicts: entry.conflicts,
+            xattrs: try rows.xattrs(of: entry.inode), conflicts: entry.conflicts,
             bytes: try localBytes(of: entry, inode, meeting: record))
         let editors = Reconcile.Editors(
             local: device, localName: DeviceName(deviceName),
-            remoteName: DeviceName(try transaction.deviceName(record.maker) ?? ""),
+            remoteName: DeviceName(try rows.deviceName(record.maker) ?? ""),
             newVersion: makeUUID())
         let decision = Reconcile(
             base: entry.base, local: local, remote: record, remoteBytesChanged: remoteBytesChanged, editors: editors)
@@ -41,14 +41,14 @@ extension CommitApplication {
     /// An item that is not queued needs no such test: its index row has fallen back behind the record.
     private func wasLost(
         _ record: ItemRecord, _ inode: Inode, _ base: ItemRecord?
-    ) throws(FileError) -> Bool {
+    ) throws -> Bool {
         guard followsPowerFailure, inode.isModified, inode.attributes.modified < record.modified else { return false }
         return try bytesChanged(record, inode: inode, base: base)
     }
 
     func localBytes(
         of entry: Entry, _ inode: Inode, meeting record: ItemRecord
-    ) throws(FileError) -> Reconcile.Local.Bytes {
+    ) throws -> Reconcile.Local.Bytes {
         let isUnsent = try inode.isModified ? false : bytesDifferFromBase(entry, inode)
         guard isUnsent else { return localBytes.bytes(meeting: record.id, inode) }
         guard let content = try inode.newest else { return .unchanged }
@@ -58,7 +58,7 @@ extension CommitApplication {
 
     /// Whether the name has other bytes here than the container has for its item: written here, or belonging to an
     /// unmodified file that was renamed to this name.
-    func bytesDifferFromBase(_ entry: Entry, _ inode: Inode) throws(FileError) -> Bool {
+    func bytesDifferFromBase(_ entry: Entry, _ inode: Inode) throws -> Bool {
         guard inode.attributes.kind == .file else { return false }
         // Without content in the container, all bytes differ.
         guard !inode.isModified, let base = entry.base?.content else { return true }
@@ -66,7 +66,7 @@ extension CommitApplication {
         return !base.has(content)
     }
 
-    func bytesChanged(_ record: ItemRecord, inode: Inode, base: ItemRecord?) throws(FileError) -> Bool {
+    func bytesChanged(_ record: ItemRecord, inode: Inode, base: ItemRecord?) throws -> Bool {
         guard record.kind == .file, record.content != base?.content else { return false }
         guard let new = contents[record.id], let old = try inode.newest else { return true }
         return !new.hasSameBytes(as: old)
@@ -74,18 +74,18 @@ extension CommitApplication {
 
     mutating func carryOut(
         _ decision: Reconcile, on entry: Entry, with record: ItemRecord
-    ) throws(FileError) {
+    ) throws {
         var entry = entry
         if decision.takesRemotePlace { entry = try place(entry, as: record) }
         if let target = decision.losingTarget { try keepLink(target, like: entry) }
         try carryOutBytes(decision, on: entry, with: record)
-        guard let now = try transaction.entry(of: record.id) else { return }
+        guard let now = try rows.entry(of: record.id) else { return }
         var merged = record
         merged.mode = decision.mode
         merged.modified = decision.modified
         merged.xattrs = decision.xattrs
         merged.target = decision.target
-        let before = try transaction.attributes(of: now.inode)
+        let before = try rows.attributes(of: now.inode)
         try transaction.setMetadata(now.inode, from: merged)
         if before.linkCount > 1, record.kind != .directory { try shareMetadata(of: now) }
         // The kernel caches a link's target as it caches bytes.
@@ -110,10 +110,10 @@ extension CommitApplication {
     }
 
     /// Hard links are one inode here and several items in the container: changing one changes them all.
-    mutating func shareMetadata(of entry: Entry) throws(FileError) {
-        let now = try transaction.attributes(of: entry.inode)
-        let xattrs = try transaction.xattrs(of: entry.inode)
-        for other in try transaction.entries(of: entry.inode) where other.item != entry.item {
+    mutating func shareMetadata(of entry: Entry) throws {
+        let now = try rows.attributes(of: entry.inode)
+        let xattrs = try rows.xattrs(of: entry.inode)
+        for other in try rows.entries(of: entry.inode) where other.item != entry.item {
             let isSame =
                 other.base?.mode == now.mode && other.base?.modified == now.modified && other.base?.xattrs == xattrs
             // A queued item may have been read before the change: it is read again.
@@ -125,8 +125,8 @@ extension CommitApplication {
 
     mutating func carryOutBytes(
         _ decision: Reconcile, on entry: Entry, with record: ItemRecord
-    ) throws(FileError) {
-        let inode = try transaction.inode(entry.inode)
+    ) throws {
+        let inode = try rows.inode(entry.inode)
         switch decision.bytes {
         case .keepLocal:
             break
@@ -156,16 +156,16 @@ extension CommitApplication {
         }
     }
 
-    mutating func keepLink(_ target: LinkTarget, like entry: Entry) throws(FileError) {
-        let name = try transaction.freeName(for: entry.name, in: entry.parent)
+    mutating func keepLink(_ target: LinkTarget, like entry: Entry) throws {
+        let name = try rows.freeName(for: entry.name, in: entry.parent)
         try transaction.keepLink(to: target, like: entry, as: name)
         effects.kernel.append(.entryChanged(name, entry.parent))
         effects.queued = true
         effects.log.append("\(entry.name) was changed on another device; the local link is now \(name)")
     }
 
-    mutating func replaceBytes(of entry: Entry, with record: ItemRecord) throws(FileError) {
-        let before = try transaction.inode(entry.inode)
+    mutating func replaceBytes(of entry: Entry, with record: ItemRecord) throws {
+        let before = try rows.inode(entry.inode)
         guard let content = contents[record.id] else {
             try transaction.setUnknownContent(entry, record: record)
             effects.kernel.append(.inodeChanged(entry.inode, bytes: true))
@@ -177,19 +177,19 @@ extension CommitApplication {
         effects.kernel.append(.inodeChanged(entry.inode, bytes: inode == entry.inode && !before.isLocal))
         if inode != entry.inode { effects.orphans.append(entry.inode) }
         // The file was local, so it is downloaded again; unless the entry's bytes are local already.
-        if before.isLocal, try transaction.inode(inode).hasIncoming || inode != entry.inode {
+        if before.isLocal, try rows.inode(inode).hasIncoming || inode != entry.inode {
             effects.downloads.append(inode)
         }
     }
 
     /// An item that became another kind is another item with the same id.
-    mutating func replaceKind(_ entry: Entry, with record: ItemRecord) throws(FileError) {
-        let inode = try transaction.inode(entry.inode)
+    mutating func replaceKind(_ entry: Entry, with record: ItemRecord) throws {
+        let inode = try rows.inode(entry.inode)
         let isDirectory = inode.attributes.kind == .directory
-        let isEmpty = isDirectory ? try transaction.isEmpty(entry.inode) : true
+        let isEmpty = isDirectory ? try rows.isEmpty(entry.inode) : true
         let hasOwnBytes = try entry.isQueued ? bytesDifferFromBase(entry, inode) : false
         if hasOwnBytes || !isEmpty {
-            let copy = try transaction.freeName(for: entry.name, in: entry.parent)
+            let copy = try rows.freeName(for: entry.name, in: entry.parent)
             let moved = try transaction.move(entry, to: entry.parent, as: copy)
             try transaction.reidentify(moved)
             effects.kernel.append(.entryChanged(copy, entry.parent))

@@ -33,7 +33,7 @@ struct CommitApplication {
         commit: Commit, findings: RecordFindings, transaction: ReplicaTransaction, device: DeviceID,
         deviceName: String, followsPowerFailure: Bool, revived: Set<ItemID>, makeUUID: @escaping () -> UUID,
         isOpen: @escaping (InodeNumber) -> Bool
-    ) throws(FileError) {
+    ) throws {
         self.commit = commit
         self.findings = findings
         self.revived = revived
@@ -45,15 +45,16 @@ struct CommitApplication {
         self.isOpen = isOpen
         isCommit = commit.nonce != ItemID.root.uuid
         let isOfOther = isCommit && commit.device != device
-        remembersOwn = isOfOther ? true : try transaction.remembersSending(isCommit ? commit.nonce : nil)
+        remembersOwn = isOfOther ? true : try transaction.rows.remembersSending(isCommit ? commit.nonce : nil)
         tombstones = Set(commit.tombstones.map(\.id))
         recordByID = Dictionary(commit.records.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }
 
+    var rows: Rows { transaction.rows }
     var contents: [ItemID: Content] { findings.contents }
     var localBytes: [ItemID: LocalBytes] { findings.localBytes }
 
-    mutating func apply() throws(FileError) {
+    mutating func apply() throws {
         try transaction.rememberDevice(commit.device, name: commit.deviceName)
         if isCommit { try transaction.setCommitTime(commit.time) }
         if commit.device == device, !remembersOwn, try transaction.notePutBack(commit.sequence) {
@@ -62,11 +63,11 @@ struct CommitApplication {
         // Files before directories; directories in reverse order of depth, so that each is empty when it is removed.
         var directories: [Entry] = []
         for tombstone in commit.tombstones where recordByID[tombstone.id] == nil {
-            guard let entry = try transaction.entry(of: tombstone.id) else {
+            guard let entry = try rows.entry(of: tombstone.id) else {
                 try transaction.dequeueDeletion(tombstone.id)
                 continue
             }
-            if try transaction.inode(entry.inode).attributes.kind == .directory {
+            if try rows.inode(entry.inode).attributes.kind == .directory {
                 directories.append(entry)
             } else {
                 try removeFile(entry)
@@ -82,7 +83,7 @@ struct CommitApplication {
 
     // MARK: Records
 
-    mutating func applyOnce(_ record: ItemRecord) throws(FileError) {
+    mutating func applyOnce(_ record: ItemRecord) throws {
         // Its ancestors first, as far as this commit contains them. A cycle ends at its first record, which is marked
         // done.
         var records: [ItemRecord] = []
@@ -92,7 +93,7 @@ struct CommitApplication {
             next = record.parent == .root ? nil : recordByID[record.parent]
         }
         for record in records.reversed() {
-            if let entry = try transaction.entry(of: record.id) {
+            if let entry = try rows.entry(of: record.id) {
                 try update(entry, with: record)
             } else {
                 try insert(record)
@@ -101,8 +102,8 @@ struct CommitApplication {
     }
 
     /// The directory of a record; the root when the directory is unknown here, so that the item is not lost.
-    mutating func parent(of record: ItemRecord) throws(FileError) -> InodeNumber {
-        if let directory = try transaction.directory(of: record.parent) { return directory }
+    mutating func parent(of record: ItemRecord) throws -> InodeNumber {
+        if let directory = try rows.directory(of: record.parent) { return directory }
         if let directory = try reviveAll(from: record.parent) { return directory }
         return top(for: record)
     }
@@ -113,7 +114,7 @@ struct CommitApplication {
     }
 
     /// Restores a directory that was deleted here while another device put an item into it, and its deleted ancestors.
-    private mutating func reviveAll(from item: ItemID) throws(FileError) -> InodeNumber? {
+    private mutating func reviveAll(from item: ItemID) throws -> InodeNumber? {
         var deleted: [EarlierState] = []
         var seen: Set<ItemID> = []
         var above: InodeNumber?
@@ -121,7 +122,7 @@ struct CommitApplication {
         while above == nil, seen.insert(next).inserted, let state = try deletedDirectory(next) {
             deleted.append(state)
             next = state.record.parent
-            above = try transaction.directory(of: next)
+            above = try rows.directory(of: next)
         }
         guard let highest = deleted.last else { return nil }
         var directory = above ?? top(for: highest.record)
@@ -130,16 +131,16 @@ struct CommitApplication {
     }
 
     /// A directory whose deletion waits to be uploaded.
-    private func deletedDirectory(_ item: ItemID) throws(FileError) -> EarlierState? {
-        guard try transaction.isDeletionQueued(item), let deleted = try transaction.deletedItem(item),
+    private func deletedDirectory(_ item: ItemID) throws -> EarlierState? {
+        guard try rows.isDeletionQueued(item), let deleted = try rows.deletedItem(item),
             deleted.record.kind == .directory
         else { return nil }
         return deleted
     }
 
-    private mutating func revive(_ deleted: EarlierState, in above: InodeNumber) throws(FileError) -> InodeNumber {
+    private mutating func revive(_ deleted: EarlierState, in above: InodeNumber) throws -> InodeNumber {
         let item = deleted.record.id
-        if let occupant = try transaction.entry(deleted.record.name, in: above) { try makeRoom(occupant) }
+        if let occupant = try rows.entry(deleted.record.name, in: above) { try makeRoom(occupant) }
         try transaction.dequeueDeletion(item)
         revived.insert(item)
         let inode = try transaction.insert(deleted.record, content: nil, in: above, number: deleted.number)
@@ -148,18 +149,18 @@ struct CommitApplication {
         return inode
     }
 
-    mutating func insert(_ record: ItemRecord) throws(FileError) {
+    mutating func insert(_ record: ItemRecord) throws {
         if record.device == device, remembersOwn, try wasRemovedSince(record) { return }
         if try staysDeleted(record) { return }
         let directory = try parent(of: record)
-        if let occupant = try transaction.entry(record.name, in: directory) {
+        if let occupant = try rows.entry(record.name, in: directory) {
             if try merges(occupant, record) { return try merge(occupant, with: record) }
             try makeRoom(occupant)
         }
         // Deleted here, edited on another device: the edit wins, and the queued deletion is dropped.
         try transaction.dequeueDeletion(record.id)
         let inode = try transaction.insert(record, content: contents[record.id], in: directory, number: commit.sequence)
-        if let entry = try transaction.entry(of: record.id), !record.conflicts.isEmpty {
+        if let entry = try rows.entry(of: record.id), !record.conflicts.isEmpty {
             try transaction.setConflicts(record.conflicts, of: entry)
         }
         effects.kernel.append(.entryChanged(record.name, directory))
@@ -167,7 +168,7 @@ struct CommitApplication {
             try transaction.enqueue(record.id)
             effects.queued = true
         }
-        if record.kind == .file, let entry = try transaction.entry(of: record.id), try transaction.isPinned(entry) {
+        if record.kind == .file, let entry = try rows.entry(of: record.id), try rows.isPinned(entry) {
             effects.downloads.append(inode)
         }
     }
@@ -178,9 +179,9 @@ struct CommitApplication {
     ///
     /// An item that is neither queued nor noted as sent was forgotten by an index that lost its last changes in a power
     /// failure.
-    private mutating func wasRemovedSince(_ record: ItemRecord) throws(FileError) -> Bool {
-        if try transaction.isDeletionQueued(record.id) { return true }
-        guard try transaction.wasSent(record.id) else { return false }
+    private mutating func wasRemovedSince(_ record: ItemRecord) throws -> Bool {
+        if try rows.isDeletionQueued(record.id) { return true }
+        guard try rows.wasSent(record.id) else { return false }
         try transaction.enqueueDeletion(record, base: commit.sequence)
         effects.queued = true
         return true
@@ -188,23 +189,23 @@ struct CommitApplication {
 
     /// Two new directories with one name become one; so do two new files with one name and the same bytes. A file that
     /// was deleted on another device counts as new, but may have conflict versions, which are nowhere else.
-    func merges(_ occupant: Entry, _ record: ItemRecord) throws(FileError) -> Bool {
+    func merges(_ occupant: Entry, _ record: ItemRecord) throws -> Bool {
         guard record.kind == occupant.kind, occupant.base == nil, occupant.item != nil else { return false }
         switch record.kind {
         case .directory: return true
-        case .symbolicLink: return try transaction.inode(occupant.inode).target == record.target
+        case .symbolicLink: return try rows.inode(occupant.inode).target == record.target
         case .file:
             guard occupant.conflicts.allSatisfy({ own in record.conflicts.contains { $0.id == own.id } }) else {
                 return false
             }
-            let inode = try transaction.inode(occupant.inode)
+            let inode = try rows.inode(occupant.inode)
             return try localBytes(of: occupant, inode, meeting: record) == .sameAsRemote
         default: return false
         }
     }
 
-    mutating func merge(_ occupant: Entry, with record: ItemRecord) throws(FileError) {
-        let inode = try transaction.inode(occupant.inode)
+    mutating func merge(_ occupant: Entry, with record: ItemRecord) throws {
+        let inode = try rows.inode(occupant.inode)
         let entry = try transaction.adopt(record.id, for: occupant)
         if inode.isModified, let content = contents[record.id] {
             try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
@@ -219,8 +220,8 @@ struct CommitApplication {
     }
 
     /// Frees a name for the item that has it in the container, by renaming the local occupant.
-    mutating func makeRoom(_ occupant: Entry) throws(FileError) {
-        let name = try transaction.freeName(for: occupant.name, in: occupant.parent)
+    mutating func makeRoom(_ occupant: Entry) throws {
+        let name = try rows.freeName(for: occupant.name, in: occupant.parent)
         let moved = try transaction.move(occupant, to: occupant.parent, as: name)
         effects.kernel.append(.entryChanged(occupant.name, occupant.parent))
         effects.kernel.append(.entryChanged(name, occupant.parent))
@@ -238,7 +239,7 @@ struct CommitApplication {
     }
 
     /// - Returns: `nil` for a directory without an entry: it has no item that a record could name as its parent.
-    func itemID(of directory: InodeNumber) throws(FileError) -> ItemID? {
-        directory == .root ? .root : try transaction.entries(of: directory).first?.item
+    func itemID(of directory: InodeNumber) throws -> ItemID? {
+        directory == .root ? .root : try rows.entries(of: directory).first?.item
     }
 }

@@ -14,8 +14,7 @@ extension CommitApplier {
             sequence: step.isLast ? number : replica.applied, device: DeviceID(uuid: ItemID.root.uuid), deviceName: "",
             time: Timestamp(rawValue: 0), nonce: ItemID.root.uuid, records: step.records.map(\.record),
             tombstones: step.tombstones)
-        try apply(commit, findings) {
-            transaction throws(FileError) in
+        try apply(commit, findings) { transaction in
             for (record, number) in step.records { try transaction.setBaseNumber(record.id, number) }
             guard step.isLast else { return try transaction.beginSnapshot(number) }
             try transaction.finishSnapshot()
@@ -30,7 +29,7 @@ extension CommitApplier {
         var last: ItemName?
         kernel.inodeChanged(.root, bytes: true)
         while true {
-            let children = try replica.children(of: .root, after: last, limit: Self.childLimit)
+            let children = try replica.read { try $0.children(of: .root, after: last, limit: Self.childLimit) }
             for child in children { kernel.entryChanged(child.name, in: .root) }
             guard let name = children.last?.name else { return }
             last = name

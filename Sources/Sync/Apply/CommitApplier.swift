@@ -27,12 +27,12 @@ final class CommitApplier: Sendable {
     ///   - finish: Further changes that belong in the same transaction.
     func apply(
         _ commit: Commit, _ findings: RecordFindings,
-        finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
+        finish: (ReplicaTransaction) throws -> Void = { _ in }
     ) throws(FileError) {
         try local.recordStores()
         let events = try coordination.events(of: commit)
         let before = revived.withLock(\.self)
-        let (effects, after) = try replica.write { transaction throws(FileError) in
+        let (effects, after) = try replica.change { transaction in
             var run = try CommitApplication(
                 commit: commit, findings: findings, transaction: transaction, device: replica.device,
                 deviceName: context.location.deviceName,

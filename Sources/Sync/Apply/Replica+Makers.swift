@@ -17,7 +17,7 @@ extension Replica {
             return version.device
         }
         guard let item = entry.item else { return device }
-        let earlier = try history(of: item).map(\.record)
+        let earlier = try read { try $0.history(of: item).map(\.record) }
         for record in earlier where bytes.are(in: record) { return record.maker }
         for version in earlier.flatMap(\.conflicts) where bytes.are(in: version) { return version.device }
         return device

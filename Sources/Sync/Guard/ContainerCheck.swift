@@ -13,13 +13,15 @@ struct ContainerCheck {
         var problems = try replica.check()
         var packs: [PackID: Int64] = [:]
         var verified: Set<Content.Piece.Stored> = []
-        for number in try replica.filesBelow(.root) {
+        for number in try replica.read({ try $0.filesBelow(.root) }) {
             guard let (inode, content) = try content(of: number) else { continue }
             // The container need not have the bytes of a local file that is not synced.
-            if inode.isLocal, try replica.entries(of: number).allSatisfy({ $0.item == nil }) { continue }
+            if inode.isLocal, try replica.read({ try $0.entries(of: number) }).allSatisfy({ $0.item == nil }) {
+                continue
+            }
             var problem = try await lack(of: content, &packs, noting: &problems)
             if problem == nil, readingBytes { problem = try await damage(of: content, &verified) }
-            if let problem { problems.append("\(try replica.path(of: number)): \(problem)") }
+            if let problem { problems.append("\(try replica.read { try $0.path(of: number) }): \(problem)") }
         }
         return problems
     }
@@ -28,7 +30,7 @@ struct ContainerCheck {
     ///   check has found.
     private func content(of number: InodeNumber) throws(FileError) -> (Inode, Content)? {
         do throws(FileError) {
-            let inode = try replica.inode(number)
+            let inode = try replica.read { try $0.inode(number) }
             return try inode.newest.map { (inode, $0) }
         } catch {
             guard error.code == .notFound || error.isDamagedValue else { throw error }

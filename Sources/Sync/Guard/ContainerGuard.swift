@@ -241,7 +241,7 @@ package final class ContainerGuard: Sendable {
             guard [.notFound, .corrupt, .invalid].contains(error.code) else { throw error }
             return
         }
-        guard let applied = try replica.appliedCommit() else {
+        guard let applied = try replica.read({ try $0.appliedCommit() }) else {
             return try replica.learnApplied(number, nonce: found.nonce)
         }
         // Another commit may have been applied meanwhile.

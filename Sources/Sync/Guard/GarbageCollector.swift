@@ -245,7 +245,7 @@ final class GarbageCollector: Sendable {
         let limit = environment.now().earlier(by: grace)
         for prefix in Self.prefixes {
             try await forEachPage(prefix) { page in
-                let condemned = try replica.condemned(among: page.map(\.object), upTo: limit)
+                let condemned = try replica.read { try $0.condemned(among: page.map(\.object), upTo: limit) }
                 for line in page where condemned.contains(line.object) {
                     if !report.isDryRun { try await store.delete(line.object.description) }
                     report.sweptCount += 1

@@ -18,7 +18,7 @@ struct LogCheck {
     /// - Returns: The problems, a sentence each.
     func run(readingAll: Bool) async throws(FileError) -> [String] {
         // Before the log is listed: it only grows.
-        let (number, commit) = (replica.applied, try replica.appliedCommit())
+        let (number, commit) = (replica.applied, try replica.read { try $0.appliedCommit() })
         do throws(StoreError) {
             let survey = try await ChangeLog(store: store).survey()
             let snapshot = try await SnapshotStore(store: store).numbers().last ?? 0

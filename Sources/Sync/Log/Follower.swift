@@ -85,7 +85,7 @@ package final class Follower: Sendable {
     ///
     /// - Returns: Their number.
     package func catchUp() async throws -> Int {
-        if try session.replica.isContainerPaused() { return 0 }
+        if try session.replica.read({ try $0.isContainerPaused() }) { return 0 }
         try await session.containerGuard.admitFollowing()
         let count = try await session.catchUp()
         if count > 0 { try session.replica.makeDurable() }

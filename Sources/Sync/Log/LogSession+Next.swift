@@ -53,7 +53,8 @@ extension LogSession {
 
     /// A commit must be based on the very one that was applied last.
     func checkPredecessor(of commit: Commit) throws(FileError) {
-        guard let previous = commit.previous, let applied = try replica.appliedCommit(), applied.nonce != previous
+        guard let previous = commit.previous, let applied = try replica.read({ try $0.appliedCommit() }),
+            applied.nonce != previous
         else { return }
         throw containerGuard.stop(
             "commit \(commit.sequence) of the log is not based on the commit \(applied.number) that is applied here: "

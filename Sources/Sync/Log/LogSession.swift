@@ -157,7 +157,7 @@ package final class LogSession: Sendable {
             guard try await isAtEnd() else { return .overtaken }
             guard let draft = try await draft() else { return .nothing }
             let commit = try commit(draft)
-            try replica.write { transaction throws(FileError) in
+            try replica.change { transaction in
                 try transaction.noteSending(commit.sequence, nonce: commit.nonce)
             }
             guard try await lands(commit, pauses) else {
@@ -199,7 +199,7 @@ package final class LogSession: Sendable {
         return Commit(
             sequence: replica.applied + 1, device: replica.device, deviceName: context.location.deviceName,
             time: context.environment.now(), nonce: context.environment.makeUUID(),
-            previous: try replica.appliedCommit()?.nonce, records: draft.records,
+            previous: try replica.read { try $0.appliedCommit()?.nonce }, records: draft.records,
             tombstones: draft.tombstones, condemned: draft.condemned)
     }
 

@@ -48,10 +48,10 @@ struct RecordPreparation: Sendable {
     ) async throws -> [ItemID: LocalBytes] {
         var found = try await finder.find(for: records, contents: contents)
         for tombstone in tombstones where found[tombstone.id] == nil {
-            guard let entry = try replica.entry(of: tombstone.id), entry.kind == .file, entry.isQueued,
+            guard let entry = try replica.read({ try $0.entry(of: tombstone.id) }), entry.kind == .file, entry.isQueued,
                 let base = entry.base, let reference = base.content
             else { continue }
-            let inode = try replica.inode(entry.inode)
+            let inode = try replica.read { try $0.inode(entry.inode) }
             guard inode.isModified, inode.isLocal, inode.attributes.size == base.size,
                 let content = try await content(of: base, reference)
             else { continue }
@@ -67,7 +67,7 @@ struct RecordPreparation: Sendable {
     ) async throws -> [ItemID: Content] {
         var deleted: [ItemID: Content] = [:]
         for record in records where record.kind == .file && contents[record.id] != nil {
-            guard let state = try replica.queuedDeletion(of: record.id), state.size == record.size,
+            guard let state = try replica.read({ try $0.queuedDeletion(of: record.id) }), state.size == record.size,
                 let reference = state.content, reference != record.content
             else { continue }
             deleted[record.id] = try await content(of: state, reference)
@@ -104,8 +104,8 @@ struct RecordPreparation: Sendable {
     }
 
     private func isLocal(_ item: ItemID) throws(FileError) -> Bool {
-        guard let entry = try replica.entry(of: item) else { return false }
-        return try replica.inode(entry.inode).isLocal
+        guard let entry = try replica.read({ try $0.entry(of: item) }) else { return false }
+        return try replica.read { try $0.inode(entry.inode).isLocal }
     }
 
     /// The chunk list of a record; `nil` when it is damaged, which affects only this file: reading the file tries

@@ -52,7 +52,7 @@ package final class Snapshots: Sendable {
     func begin() async throws {
         guard !hasBegun.load(ordering: .acquiring) else { return }
         try clearFiles()
-        if let number = try replica.snapshotUnderWay() {
+        if let number = try replica.read({ try $0.snapshotUnderWay() }) {
             guard try await apply(from: number) else {
                 throw StoreError(
                     .corrupt, key: SnapshotStore.key(number),

@@ -63,11 +63,11 @@ package struct ContentUpload {
         guard let bytes = chunk.bytes else { return Part(byteCount: chunk.byteCount, hash: nil, stored: nil) }
         let hash = ChunkHash(hashing: bytes)
         if let base, let stored = base.stored, stored.hash == hash, base.byteCount == bytes.count,
-            try !replica.isCondemned(.pack(stored.pack))
+            try !replica.read({ try $0.isCondemned(.pack(stored.pack)) })
         {
             return Part(byteCount: bytes.count, hash: hash, stored: stored)
         }
-        if let known = try stored[hash] ?? replica.chunkLocation(hash) {
+        if let known = try stored[hash] ?? replica.read({ try $0.chunkLocation(hash) }) {
             return Part(byteCount: bytes.count, hash: hash, stored: known)
         }
         try take(try await writer.append(hash, bytes))
@@ -82,7 +82,7 @@ package struct ContentUpload {
     private mutating func take(_ chunks: [StoredChunk]) throws(FileError) {
         guard !chunks.isEmpty else { return }
         let places = chunks.map { Content.Piece.Stored(hash: $0.hash, pack: $0.pack, offset: $0.offset) }
-        try replica.write { transaction throws(FileError) in
+        try replica.change { transaction in
             try transaction.rememberChunks(zip(chunks, places).map { ($0.hash, $1, $0.byteCount) })
         }
         for place in places { stored[place.hash] = place }

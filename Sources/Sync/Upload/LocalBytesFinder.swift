@@ -50,18 +50,18 @@ struct LocalBytesFinder: Sendable {
     private func meeting(
         _ record: ItemRecord, _ content: Content, _ directories: [ItemID: ItemRecord]
     ) throws(FileError) -> (InodeNumber, Content?)? {
-        if let entry = try replica.entry(of: record.id) {
+        if let entry = try replica.read({ try $0.entry(of: record.id) }) {
             guard entry.base?.content != record.content else { return nil }
-            let inode = try replica.inode(entry.inode)
+            let inode = try replica.read { try $0.inode(entry.inode) }
             guard inode.isModified, inode.isLocal else { return nil }
             return (entry.inode, try base(of: entry, inode))
         }
         // A new file that may equal a new one here.
         guard let parent = try directory(record.parent, directories, depth: 0),
-            let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
+            let occupant = try replica.read({ try $0.entry(record.name, in: parent) }),
             occupant.base == nil, occupant.kind == .file
         else { return nil }
-        let inode = try replica.inode(occupant.inode)
+        let inode = try replica.read { try $0.inode(occupant.inode) }
         guard inode.isModified, inode.isLocal, inode.attributes.size == content.byteCount else { return nil }
         return (occupant.inode, nil)
     }
@@ -81,22 +81,13 @@ struct LocalBytesFinder: Sendable {
         _ item: ItemID, _ directories: [ItemID: ItemRecord], depth: Int
     ) throws(FileError) -> InodeNumber? {
         if item == .root { return .root }
-        if let entry = try replica.entry(of: item) { return entry.inode }
+        if let entry = try replica.read({ try $0.entry(of: item) }) { return entry.inode }
         guard depth < Self.depthLimit, let record = directories[item],
             let parent = try directory(record.parent, directories, depth: depth + 1),
-            let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
+            let occupant = try replica.read({ try $0.entry(record.name, in: parent) }),
             occupant.base == nil, occupant.kind == .directory
         else { return nil }
         return occupant.inode
-    }
-
-    private func present(_ find: () throws(FileError) -> Entry) throws(FileError) -> Entry? {
-        do throws(FileError) {
-            return try find()
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return nil
-        }
     }
 
     /// Whether a file that is marked as modified has the bytes of the container's state after all; sends nothing.
@@ -117,7 +108,7 @@ struct LocalBytesFinder: Sendable {
         // A file open for writing may be in the middle of an edit, which is later than any other device's.
         if local.isOpenForWriting(number) { return nil }
         do {
-            let inode = try replica.inode(number)
+            let inode = try replica.read { try $0.inode(number) }
             let descriptor = try replica.openBytes(of: number)
             var upload = ContentUpload(
                 replica: replica,

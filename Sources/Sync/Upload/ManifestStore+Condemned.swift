@@ -8,7 +8,9 @@ extension ManifestStore {
         to content: Content, _ replica: Replica, _ environment: EngineEnvironment
     ) async throws -> ItemRecord.Reference {
         let reference = try await put(content)
-        guard case .manifest(let hash) = reference, try replica.isCondemned(.manifest(hash)) else { return reference }
+        guard case .manifest(let hash) = reference, try replica.read({ try $0.isCondemned(.manifest(hash)) }) else {
+            return reference
+        }
         // The name of this list is condemned and must not be used again: write it under another.
         return try await put(content, salt: environment.makeUUID())
     }

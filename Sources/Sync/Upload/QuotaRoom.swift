@@ -17,7 +17,7 @@ package struct QuotaRoom: Hashable, Sendable {
     /// - Returns: `nil` without a quota.
     package init?(_ replica: Replica) throws(FileError) {
         guard let quota = replica.quota else { return nil }
-        self.init(quota: quota, used: try replica.committedByteCount())
+        self.init(quota: quota, used: try replica.read { try $0.committedByteCount() })
     }
 
     /// The container may have more than its quota: it was lowered, or devices added to it at the same time.

@@ -69,7 +69,7 @@ extension Uploader {
         var candidate = candidate
         if let inode = candidate.inode, candidate.content == nil {
             // Changed or removed since it was read.
-            let generation = try replica.generation(of: inode)
+            let generation = try replica.read { try $0.generation(of: inode) }
             guard generation == candidate.generation || candidate.isCopy && generation != nil else {
                 return placeOnly(candidate)
             }
@@ -87,7 +87,7 @@ extension Uploader {
         }
         guard let record = candidate.record else { return candidate }
         for version in record.conflicts {
-            for object in version.content.objects where try replica.isCondemned(object) {
+            for object in version.content.objects where try replica.read({ try $0.isCondemned(object) }) {
                 throw Refusal(
                     reason: "the container no longer has the bytes of one of its conflict versions: resolve it")
             }
@@ -112,7 +112,7 @@ extension Uploader {
         var sent: [Candidate] = []
         let outcome = try await session.append {
             sent = try withinQuota(unchanged(in: batch))
-            guard !sent.isEmpty, try !replica.isContainerPaused() else { return nil }
+            guard !sent.isEmpty, try !replica.read({ try $0.isContainerPaused() }) else { return nil }
             let tombstones = sent.compactMap { candidate -> Commit.Tombstone? in
                 guard case .delete(let base) = candidate.pending.change else { return nil }
                 return Commit.Tombstone(id: candidate.pending.item, base: base)
@@ -165,7 +165,7 @@ extension Uploader {
         // Objects that were condemned since they were packed are packed again.
         let objects = unchanged.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
         for object in Set(objects + unchanged.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
-        where try replica.isCondemned(object) { return [] }
+        where try replica.read({ try $0.isCondemned(object) }) { return [] }
         return unchanged
     }
 
@@ -175,7 +175,9 @@ extension Uploader {
     private func awaitsDirectories(_ batch: [Candidate]) throws(FileError) -> Bool {
         let items = Set(batch.compactMap { $0.record?.id })
         for directory in Set(batch.compactMap { $0.record?.parent }).subtracting(items) where directory != .root {
-            if let entry = try replica.entry(of: directory), entry.base == nil, entry.isQueued { return true }
+            if let entry = try replica.read({ try $0.entry(of: directory) }), entry.base == nil, entry.isQueued {
+                return true
+            }
         }
         return false
     }
@@ -184,11 +186,13 @@ extension Uploader {
     /// written keeps its new place.
     private func ifUnchanged(_ candidate: Candidate) throws(FileError) -> Candidate? {
         let item = candidate.pending.item
-        if try replica.isPending(item, position: candidate.pending.position) { return candidate }
+        if try replica.read({ try $0.isPending(item, position: candidate.pending.position) }) { return candidate }
         guard let moved = candidate.isPlaceOnly || candidate.isCopy ? candidate : placeOnly(candidate),
-            let record = moved.record, let entry = try replica.entry(of: item), entry.name == record.name,
+            let record = moved.record, let entry = try replica.read({ try $0.entry(of: item) }),
+            entry.name == record.name,
             entry.baseNumber == record.base,
-            try (entry.parent == .root ? .root : replica.entries(of: entry.parent).first?.item) == record.parent
+            try (entry.parent == .root ? .root : replica.read { try $0.entries(of: entry.parent).first?.item })
+                == record.parent
         else { return nil }
         return moved
     }
@@ -198,11 +202,11 @@ extension Uploader {
     private func noteNewItems(of records: [ItemRecord], in number: CommitNumber) throws(FileError) {
         let items = records.filter { $0.base == 0 }.map(\.id)
         guard !items.isEmpty else { return }
-        try replica.write { transaction throws(FileError) in try transaction.noteSent(items, in: number) }
+        try replica.change { transaction in try transaction.noteSent(items, in: number) }
     }
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
-        try replica.write { transaction throws(FileError) in
+        try replica.change { transaction in
             try transaction.setCommitTime(commit.time)
             let deletions = batch.filter { $0.record == nil }.map {
                 (item: $0.pending.item, position: $0.pending.position)
@@ -210,12 +214,12 @@ extension Uploader {
             try transaction.dequeueDeletions(deletions, gap: DeletionHold.gap)
             for candidate in batch where candidate.record != nil {
                 let item = candidate.pending.item
-                if let record = candidate.record, try transaction.entry(of: item) == nil {
+                if let record = candidate.record, try transaction.rows.entry(of: item) == nil {
                     // Removed here during the upload: the container has it, so now it must be deleted there.
                     try transaction.enqueueDeletion(record, base: commit.sequence)
                     continue
                 }
-                if let record = candidate.record, let entry = try transaction.entry(of: item) {
+                if let record = candidate.record, let entry = try transaction.rows.entry(of: item) {
                     try transaction.setBase(entry, record: record, number: commit.sequence)
                     if candidate.wasRead, let inode = candidate.inode, let content = candidate.content,
                         inode == entry.inode

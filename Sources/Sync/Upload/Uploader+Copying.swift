@@ -45,7 +45,7 @@ extension Uploader {
     private func copy(_ number: InodeNumber) throws(FileError) -> Copy? {
         guard try local.beginUpload(of: number, quiet: .zero) else { return nil }
         let opened = try local.recordOpenBytes(of: number)
-        let before = try replica.inode(number)
+        let before = try replica.read { try $0.inode(number) }
         guard try local.isUnwritten(number) else { return nil }
         let source: Descriptor
         if let opened { source = opened } else { source = try replica.openBytes(of: number) }
@@ -54,7 +54,8 @@ extension Uploader {
         if !isOfOneMoment {
             // Stores into a mapping show in the times only.
             let after = try source.status()
-            guard try local.isUnwritten(number), try replica.generation(of: number) == before.generation,
+            guard try local.isUnwritten(number),
+                try replica.read({ try $0.generation(of: number) }) == before.generation,
                 (status.modified, status.changed, status.size) == (after.modified, after.changed, after.size)
             else { return nil }
         }

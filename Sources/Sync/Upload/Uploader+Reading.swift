@@ -18,7 +18,7 @@ extension Uploader {
             switch error.code {
             case .notFound, .denied, .notPermitted, .inputOutput, .isDirectory, .corrupt:
                 // Else it was removed since the batch was listed: the outbox is up to date by now.
-                guard try replica.isPending(item.item, position: item.position) else { break }
+                guard try replica.read({ try $0.isPending(item.item, position: item.position) }) else { break }
                 refuse(
                     Candidate(pending: item), Refusal(reason: "it cannot be read: \(error.detail)", isUnreadable: true))
             default:
@@ -47,7 +47,7 @@ extension Uploader {
             if !inode.isModified, let content = try inode.newest {
                 // The bytes are unchanged: an edit of the name or the attributes keeps the reference to them. The local
                 // bytes may be older and of another length.
-                if try !replica.refersToCondemned(content) {
+                if try !replica.read({ try $0.refersToCondemned(content) }) {
                     candidate.content = content
                     candidate.record?.size = content.byteCount
                     if let growth = quota.excess(of: candidate) { return leaveOut(candidate, exceeding: growth, quota) }
@@ -80,7 +80,7 @@ extension Uploader {
             // The index does not know the size and times of an open file yet.
             let opened = try local.recordOpenBytes(of: number)
             // Read again: a write since the listing has changed it.
-            let now = try replica.inode(number)
+            let now = try replica.read { try $0.inode(number) }
             guard try local.isUnwritten(number) else { return placeOnly(candidate, entry) }
             candidate.generation = now.generation
             candidate.wasRead = true

@@ -205,11 +205,11 @@ package final class Uploader: Sendable {
     func uploadBatch() async throws -> Progress {
         // Also while nothing is uploaded: a mass delete is recognised by the times of its deletions.
         var (exclusion, pause) = try judgeDeletions()
-        if try replica.isContainerPaused() { return .nothing }
+        if try replica.read({ try $0.isContainerPaused() }) { return .nothing }
         let now = environment.uptime()
         var changed: [ItemID] = []
         for (item, position) in state.withLock({ $0.faults.positions })
-        where try !replica.isPending(item, position: position) {
+        where try !replica.read({ try $0.isPending(item, position: position) }) {
             changed.append(item)
         }
         changed += try itemsWithRoom()
@@ -220,7 +220,7 @@ package final class Uploader: Sendable {
         if !changed.isEmpty { coordination.uploadFaultsChanged(changed) }
         exclusion.items = faults.waiting(at: now)
         pause = [pause, faults.pause(at: now)].compactMap(\.self).min()
-        let pending = try replica.pending(limit: faults.batchLimit, after: 0, except: exclusion)
+        let pending = try replica.read { try $0.pending(limit: faults.batchLimit, after: 0, except: exclusion) }
         // Beyond a full batch there may be more of them.
         if pending.count < faults.batchLimit {
             let inodes = pending.compactMap { item -> InodeNumber? in
@@ -250,7 +250,9 @@ package final class Uploader: Sendable {
     /// - Returns: Which deletions stay for now, and when to look again.
     private func judgeDeletions() throws(FileError) -> (PendingExclusion, Duration?) {
         let answers = state.withLock { $0.answerCount }
-        let deletions = try replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: DeletionHold.countLimit)
+        let deletions = try replica.read {
+            try $0.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: DeletionHold.countLimit)
+        }
         let decision = DeletionHold.decide(deletions, now: environment.now())
         let isHeld = decision == .hold
         if isHeld != deletions.areHeld {

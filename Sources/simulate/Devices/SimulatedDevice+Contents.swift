@@ -14,14 +14,14 @@ extension SimulatedDevice {
     /// - Parameter includingDeleted: Whether bytes count that the container has given up.
     func content(of number: InodeNumber, includingDeleted: Bool = false) throws -> FileContent {
         let replica = try fileSystem.replica
-        let inode = try replica.inode(number)
+        let inode = try replica.read { try $0.inode(number) }
         if let target = inode.target { return FileContent(linkTarget: target.string) }
         guard inode.attributes.kind == .file else { return .empty }
         if inode.isLocal { return try content(of: try replica.openBytes(of: number)) }
         if let content = try inode.content {
             return try world.content(of: content, includingDeleted: includingDeleted)
         }
-        guard let reference = try replica.entries(of: number).first?.base?.content else {
+        guard let reference = try replica.read({ try $0.entries(of: number).first?.base?.content }) else {
             throw Violation("\(name): the bytes of \(number) are unknown")
         }
         return try world.content(of: reference, includingDeleted: includingDeleted)
@@ -33,10 +33,10 @@ extension SimulatedDevice {
     func everything(of number: InodeNumber) throws -> [FileContent] {
         var contents = [try content(of: number, includingDeleted: true)]
         let replica = try fileSystem.replica
-        if let incoming = try replica.inode(number).incoming {
+        if let incoming = try replica.read({ try $0.inode(number).incoming }) {
             contents.append(try world.content(of: incoming, includingDeleted: true))
         }
-        for entry in try replica.entries(of: number) {
+        for entry in try replica.read({ try $0.entries(of: number) }) {
             for version in entry.conflicts {
                 contents.append(try world.content(of: version.content, includingDeleted: true))
             }
@@ -51,16 +51,16 @@ extension SimulatedDevice {
         at name: ItemName, in parent: InodeNumber, withIncoming: Bool = false
     ) throws -> [FileContent] {
         let replica = try fileSystem.replica
-        let entry = try replica.entry(name, in: parent)
+        let entry = try replica.read { try $0.existingEntry(name, in: parent) }
         guard entry.item != nil else { return [] }
         var own = try entry.conflicts.map { try world.content(of: $0.content, includingDeleted: true) }
-        let inode = try replica.inode(entry.inode)
+        let inode = try replica.read { try $0.inode(entry.inode) }
         if withIncoming, inode.attributes.linkCount == 1, let incoming = try inode.incoming {
             own.append(try world.content(of: incoming, includingDeleted: true))
         }
         guard inode.attributes.kind == .directory else { return own }
         return try own
-            + replica.children(of: entry.inode, after: nil, limit: .max).flatMap {
+            + replica.read { try $0.children(of: entry.inode, after: nil, limit: .max) }.flatMap {
                 try conflictVersions(at: $0.name, in: entry.inode, withIncoming: withIncoming)
             }
     }

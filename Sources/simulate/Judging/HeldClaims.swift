@@ -99,7 +99,7 @@ final class HeldClaims: Sendable {
 
     /// The claims of other programs that hold a change of a file's bytes off.
     func others(of program: String, changing number: InodeNumber, on device: SimulatedDevice) throws -> [Claim] {
-        let place = try device.fileSystem.replica.resolvedPath(of: number)
+        let place = try device.fileSystem.replica.read { try $0.resolvedPath(of: number) }
         return try others(of: program) { item in
             guard let inode = try inode(of: item, on: device) else { return false }
             return inode == number || (item.isDeep && place.directories.contains { $0.inode == inode })
@@ -109,11 +109,11 @@ final class HeldClaims: Sendable {
     /// The claims of other programs that forbid moving or removing an item.
     func others(of program: String, moving number: InodeNumber, on device: SimulatedDevice) throws -> [Claim] {
         let replica = try device.fileSystem.replica
-        let place = try replica.resolvedPath(of: number)
+        let place = try replica.read { try $0.resolvedPath(of: number) }
         return try others(of: program) { item in
             guard let inode = try inode(of: item, on: device) else { return false }
             if inode == number || (item.isDeep && place.directories.contains { $0.inode == inode }) { return true }
-            return try replica.resolvedPath(of: inode).directories.contains { $0.inode == number }
+            return try replica.read { try $0.resolvedPath(of: inode).directories }.contains { $0.inode == number }
         }
     }
 
@@ -135,25 +135,27 @@ final class HeldClaims: Sendable {
             return left.place.name == right.place.name && left.place.directories == right.place.directories
         }
         if first == second { return true }
-        return try (left.isDeep && replica.resolvedPath(of: second).directories.contains { $0.inode == first })
-            || (right.isDeep && replica.resolvedPath(of: first).directories.contains { $0.inode == second })
+        return try
+            (left.isDeep && replica.read { try $0.resolvedPath(of: second).directories }.contains { $0.inode == first })
+            || (right.isDeep
+                && replica.read { try $0.resolvedPath(of: first).directories }.contains { $0.inode == second })
     }
 
     /// The inode that the item has now: sync and saves give it others.
     func inode(of item: Item, on device: SimulatedDevice) throws -> InodeNumber? {
         let replica = try device.fileSystem.replica
-        if let id = item.item, let entry = try replica.entry(of: id) { return entry.inode }
-        if let inode = item.inode, try replica.resolvedPath(of: inode).name != nil { return inode }
+        if let id = item.item, let entry = try replica.read({ try $0.entry(of: id) }) { return entry.inode }
+        if let inode = item.inode, try replica.read({ try $0.resolvedPath(of: inode).name }) != nil { return inode }
         guard let name = item.place.name, let parent = item.place.directories.last?.inode else { return nil }
-        return try replica.resolvedPath(of: name, in: parent).inode
+        return try replica.read { try $0.resolvedPath(of: name, in: parent).inode }
     }
 
     func content(of item: Item, on device: SimulatedDevice) throws -> FileContent? {
         guard let inode = try inode(of: item, on: device),
-            try device.fileSystem.replica.attributes(of: inode).kind == .file
+            try device.fileSystem.replica.read({ try $0.attributes(of: inode).kind }) == .file
         else { return nil }
         // Older bytes, until newer ones arrive.
-        guard try !device.fileSystem.replica.inode(inode).hasIncoming else { return nil }
+        guard try !device.fileSystem.replica.read({ try $0.inode(inode).hasIncoming }) else { return nil }
         return try device.content(of: inode)
     }
 }

@@ -12,8 +12,8 @@ extension QuietPoint {
     func followAdvice() async throws {
         for device in devices {
             let fileSystem = try device.fileSystem
-            for number in try fileSystem.replica.filesBelow(.root) {
-                for entry in try fileSystem.replica.entries(of: number) where entry.item != nil {
+            for number in try fileSystem.replica.read({ try $0.filesBelow(.root) }) {
+                for entry in try fileSystem.replica.read({ try $0.entries(of: number) }) where entry.item != nil {
                     do {
                         try await followAdvice(on: entry, of: device, fileSystem)
                     } catch let error as FileError where error.code == .busy || error.code == .notFound {
@@ -28,9 +28,9 @@ extension QuietPoint {
         on entry: Entry, of device: SimulatedDevice, _ fileSystem: FileSystem
     ) async throws {
         let replica = fileSystem.replica
-        let inode = try replica.inode(entry.inode)
+        let inode = try replica.read { try $0.inode(entry.inode) }
         if let content = try inode.newest, !inode.isModified, !inode.isLocal || inode.hasIncoming,
-            try replica.refersToCondemned(content)
+            try replica.read({ try $0.refersToCondemned(content) })
         {
             let removed =
                 try inode.attributes.linkCount == 1
@@ -41,11 +41,13 @@ extension QuietPoint {
             return world.model.note(.done, before: removed, after: [])
         }
         let hasLostVersion = try entry.conflicts.contains { version in
-            try version.content.objects.contains { object throws(FileError) in try replica.isCondemned(object) }
+            try version.content.objects.contains { object throws(FileError) in
+                try replica.read { try $0.isCondemned(object) }
+            }
         }
         guard hasLostVersion else { return }
         let resolved = try device.conflictVersions(at: entry.name, in: entry.parent)
-        let path = try replica.path(of: entry.inode)
+        let path = try replica.read { try $0.path(of: entry.inode) }
         world.trace.note("\(device.name) resolves \(path), of which versions are gone")
         try await device.value { () async throws(FileError) in
             try await ItemVersions(fileSystem).resolve(entry.inode, keep: .current)

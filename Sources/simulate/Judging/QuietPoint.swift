@@ -63,11 +63,12 @@ struct QuietPoint {
         for device in devices {
             let fileSystem = try device.fileSystem
             let replica = fileSystem.replica
-            let pending = try replica.pendingCount()
+            let pending = try replica.read { try $0.pendingCount() }
             if pending > 0 { reasons.append("\(device.name) has \(pending) changes to upload") }
             if replica.applied != newest { reasons.append("\(device.name) is at \(replica.applied) of \(newest)") }
-            for number in try replica.filesBelow(.root) where try replica.inode(number).hasIncoming {
-                reasons.append("\(device.name) shows old bytes of \(try replica.path(of: number))")
+            for number in try replica.read({ try $0.filesBelow(.root) })
+            where try replica.read({ try $0.inode(number).hasIncoming }) {
+                reasons.append("\(device.name) shows old bytes of \(try replica.read { try $0.path(of: number) })")
             }
             if let problem = ContainerSync(fileSystem).problem { reasons.append("\(device.name): \(problem)") }
         }
@@ -97,7 +98,7 @@ struct QuietPoint {
     private func readAll(on device: SimulatedDevice) async throws {
         let fileSystem = try device.fileSystem
         let caller = Caller(thread: 1 << 30, user: 0, group: 0)
-        for number in try fileSystem.replica.filesBelow(.root) {
+        for number in try fileSystem.replica.read({ try $0.filesBelow(.root) }) {
             let wanted = try device.content(of: number)
             let opened = try await device.value(
                 of: fileSystem.open(OpenRequest(inode: number, flags: O_RDONLY, caller: caller)))

@@ -73,19 +73,19 @@ struct TreeListing {
 
     private mutating func add(_ directory: InodeNumber, _ path: String, _ device: SimulatedDevice) throws {
         let replica = try device.fileSystem.replica
-        for child in try replica.children(of: directory, after: nil, limit: .max) {
+        for child in try replica.read({ try $0.children(of: directory, after: nil, limit: .max) }) {
             let number = child.attributes.inode
             let current = try device.fileSystem.attributes(of: number)
             var xattrs: [AttributeName: Data] = [:]
-            for name in try replica.xattrNames(of: number) {
-                xattrs[AttributeName(name)] = Data(try replica.xattr(name, of: number))
+            for name in try replica.read({ try $0.xattrNames(of: number) }) {
+                xattrs[AttributeName(name)] = Data(try replica.read { try $0.xattr(name, of: number) })
             }
             let content = try device.content(of: number)
             guard current.kind != .file || current.size == content.byteCount else {
                 throw Violation("\(device.name): \(path)\(child.name) has \(content), and says \(current.size) bytes")
             }
             let name = "\(path)\(child.name)"
-            if try replica.entry(child.name, in: directory).item == nil {
+            if try replica.read({ try $0.existingEntry(child.name, in: directory).item }) == nil {
                 localTokens.formUnion(content.cells.values)
                 contents.append((name, content))
                 if current.kind == .directory { try add(number, "\(name)/", device) }
@@ -94,7 +94,7 @@ struct TreeListing {
             add(
                 Item(
                     path: name, kind: current.kind, mode: current.mode, modified: current.modified,
-                    content: content, target: try replica.inode(number).target, xattrs: xattrs))
+                    content: content, target: try replica.read { try $0.inode(number).target }, xattrs: xattrs))
             if current.kind == .directory { try add(number, "\(name)/", device) }
         }
     }

@@ -95,7 +95,7 @@ extension Program {
         world.trace.note("\(label) \(number.map { "\($0)" } ?? "-"): \(sight.before) -> \(sight.after)")
         guard !isCutOff else { return world.model.note(.unknown, before: sight.before, after: sight.after) }
         guard let number else { return world.model.note(.done, before: sight.before, after: sight.after) }
-        let isNameless = try fileSystem.replica.attributes(of: number).linkCount == 0
+        let isNameless = try fileSystem.replica.read { try $0.attributes(of: number).linkCount } == 0
         world.model.note(isNameless ? .nameless : .done, before: sight.before, after: sight.after)
         device.programs.changed(number)
         let shown = try device.content(of: number)

@@ -184,7 +184,7 @@ extension Program {
     // MARK: Work under a claim
 
     private func place(at path: String) throws -> ResolvedPath {
-        let found = try fileSystem.replica.resolvedPath(at: path)
+        let found = try fileSystem.replica.read { try $0.resolvedPath(at: path) }
         guard let name = found.name, let parent = found.directories.last?.inode else {
             throw FileError(.notFound, "the root has no name")
         }

@@ -41,7 +41,7 @@ extension Program {
                 var after = whole
                 after.truncate(to: Int(offset + wanted) / FileContent.cellByteCount)
                 // A whole file that is not local is copied at once, whatever its size; so the outcome is checked.
-                if offset == 0, !(try replica.isLocal(source.inode)) { after = whole }
+                if offset == 0, !(try replica.read { try $0.isLocal(source.inode) }) { after = whole }
                 return Sight(before: [before], after: [after], source: whole, copy: target.inode)
             }
             let check = { @Sendable [self] (sight: Sight, count: Int) throws -> Void in

@@ -19,7 +19,7 @@ extension Program {
     mutating func removeDirectory(_ place: ResolvedPath? = nil) async throws {
         let (place, attributes) = try place.map { ($0, try Self.attributes($0)) } ?? taken([.directory])
         let look = { @Sendable [replica = try fileSystem.replica] () throws -> Sight in
-            Sight(moved: try replica.lookup(place.name, in: place.parent))
+            Sight(moved: try replica.read { try $0.lookup(place.name, in: place.parent) })
         }
         _ = try await change(isNoted: false, look) {
             world.trace.note("\(label) removes \(place)")
@@ -31,7 +31,7 @@ extension Program {
     mutating func remove(_ place: ResolvedPath? = nil) async throws {
         let place = try place ?? taken([.file, .symbolicLink]).0
         let look = { @Sendable [device, replica = try fileSystem.replica] () throws -> Sight in
-            let attributes = try replica.lookup(place.name, in: place.parent)
+            let attributes = try replica.read { try $0.lookup(place.name, in: place.parent) }
             // The bytes are kept under another name; the name's conflict versions are not.
             let before =
                 attributes.linkCount == 1
@@ -61,7 +61,7 @@ extension Program {
     /// A file that got another name with link(2), and lost the first one, has moved.
     private func noteLastName(of attributes: Attributes?) throws {
         guard let attributes, attributes.kind == .file, !device.isDead else { return }
-        let entries = try fileSystem.replica.entries(of: attributes.inode)
+        let entries = try fileSystem.replica.read { try $0.entries(of: attributes.inode) }
         guard attributes.linkCount == 2, let last = entries.first else { return }
         world.model.noteMove(of: try device.content(of: attributes.inode), to: last.name, on: device.name)
     }
@@ -105,13 +105,14 @@ extension Program {
         _ source: ResolvedPath, to target: ResolvedPath, mode: RenameMode
     ) throws -> Sight {
         let replica = try fileSystem.replica
-        let moved = try replica.lookup(source.name, in: source.parent)
+        let moved = try replica.read { try $0.lookup(source.name, in: source.parent) }
         let versions = try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)
         var sight = Sight(versions: [versions], leaving: try isLocalOnly(target, moved) ? versions : [], moved: moved)
-        guard mode == .replace, let replaced = try replica.resolvedPath(of: target.name, in: target.parent).inode,
+        guard mode == .replace,
+            let replaced = try replica.read({ try $0.resolvedPath(of: target.name, in: target.parent).inode }),
             replaced != moved.inode
         else { return sight }
-        let attributes = try replica.attributes(of: replaced)
+        let attributes = try replica.read { try $0.attributes(of: replaced) }
         sight.replaced = attributes
         if moved.kind == .symbolicLink, attributes.kind == .symbolicLink {
             sight.links = [try device.content(of: moved.inode)]
@@ -129,7 +130,9 @@ extension Program {
 
     private func isLocalOnly(_ place: ResolvedPath, _ moved: Attributes) throws -> Bool {
         let replica = try fileSystem.replica
-        let above = try ItemPath(replica.path(of: place.parent)).components.map { try ItemName(String($0)) }
+        let above = try ItemPath(replica.read { try $0.path(of: place.parent) }).components.map {
+            try ItemName(String($0))
+        }
         let sample = ItemSample(kind: moved.kind, byteCount: moved.size)
         return try above.contains { try replica.isLocalOnly($0, ItemSample(new: .directory)) }
             || replica.isLocalOnly(place.name, sample)
@@ -139,7 +142,11 @@ extension Program {
     /// and with bytes that did not arrive before the next write: as if it were removed.
     private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) {
         guard !versions.isEmpty else { return }
-        if let entry = try? fileSystem.replica.entry(place.name, in: place.parent), entry.item != nil { return }
+        if let entry = try? fileSystem.replica.read({ try $0.existingEntry(place.name, in: place.parent) }),
+            entry.item != nil
+        {
+            return
+        }
         world.model.note(isCutOff ? .unknown : .done, before: versions, after: [])
     }
 
@@ -148,7 +155,8 @@ extension Program {
         let (target, _) = try taken()
         world.trace.note("\(label) exchanges \(source) and \(target)")
         let look = { @Sendable [self, device, replica = try fileSystem.replica] () throws -> Sight in
-            let moved = try [source, target].map { try replica.lookup($0.name, in: $0.parent) }
+            let moved = try replica.read { rows in try [source, target].map { try rows.lookup($0.name, in: $0.parent) }
+            }
             let versions = try [source, target].map {
                 try device.conflictVersions(at: $0.name, in: $0.parent, withIncoming: true)
             }

@@ -11,13 +11,13 @@ extension Program {
         let replica = try fileSystem.replica
         switch sabotage {
         case .dropChange:
-            guard let change = try replica.pending(limit: 1, after: 0).first else { return }
-            try replica.write { transaction throws(FileError) in try transaction.dequeueAll(change.item) }
+            guard let change = try replica.read({ try $0.pending(limit: 1, after: 0).first }) else { return }
+            try replica.change { transaction in try transaction.dequeueAll(change.item) }
         case .deleteUnseen:
             guard let place = try? takenFile().0 else { return }
             try fileSystem.removeFile(place.name, in: place.parent, by: caller).atOnce()
         case .writeUnseen:
-            guard let number = try? takenFile().1, try replica.isLocal(number) else { return }
+            guard let number = try? takenFile().1, try replica.read({ try $0.isLocal(number) }) else { return }
             let bytes = FileContent.bytes(of: [Token.max])
             try replica.markModified(number)
             let descriptor = try replica.openBytes(of: number)
@@ -38,7 +38,7 @@ extension Program {
             guard item.shown != nil else { return nil }
             return try device.programs.claims.inode(of: item, on: device)
         }
-        guard let number = files.first, try fileSystem.replica.isLocal(number) else { return false }
+        guard let number = files.first, try fileSystem.replica.read({ try $0.isLocal(number) }) else { return false }
         let request = OpenRequest(inode: number, flags: O_RDWR | O_NONBLOCK, caller: caller)
         let file = note(try fileSystem.open(request).atOnce(), number, O_RDWR)
         let content = FileContent(count: 1, cells: [0: token("writes a claimed file")])

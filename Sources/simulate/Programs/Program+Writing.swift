@@ -12,7 +12,8 @@ extension Program {
     }
 
     private func request(_ number: InodeNumber, _ flags: Int32) throws -> Answer<OpenedFile> {
-        world.trace.note("\(label) opens \(number) \(try fileSystem.replica.path(of: number)), flags \(flags)")
+        world.trace.note(
+            "\(label) opens \(number) \(try fileSystem.replica.read { try $0.path(of: number) }), flags \(flags)")
         return try fileSystem.open(OpenRequest(inode: number, flags: flags, caller: caller))
     }
 

@@ -236,21 +236,21 @@ extension HeldClaims.Item {
     /// - Throws: ``Violation`` when the bytes are not here that the claim is for.
     init(_ item: ClaimRequest.Item, _ mode: ClaimRequest.Mode, at path: String, on device: SimulatedDevice) throws {
         let replica = try device.fileSystem.replica
-        place = try replica.resolvedPath(at: path)
+        place = try replica.read { try $0.resolvedPath(at: path) }
         isWritten = item.writing != nil
         isDeep = ["forDeleting", "forMoving", "forReplacing"].contains(item.writing)
         inode = place.inode
         if let name = place.name, let parent = place.directories.last?.inode, place.inode != nil {
-            self.item = try replica.entry(name, in: parent).item
+            self.item = try replica.read { try $0.existingEntry(name, in: parent).item }
         }
         guard let inode, place.kind == .file else { return }
-        let hasNewest = try !replica.inode(inode).hasIncoming
+        let hasNewest = try !replica.read { try $0.inode(inode).hasIncoming }
         if hasNewest { shown = try device.content(of: inode) }
         let wantsBytes =
             item.reading.map { !$0.contains("immediatelyAvailableMetadataOnly") }
             ?? ["plain", "forMerging"].contains(item.writing)
         guard wantsBytes, mode == .access else { return }
-        guard try replica.isLocal(inode) else {
+        guard try replica.read({ try $0.isLocal(inode) }) else {
             throw Violation("\(device.name): \(path) is granted without its bytes")
         }
         guard hasNewest || device.world.scenario.hasTrouble else {

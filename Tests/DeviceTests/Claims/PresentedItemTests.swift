@@ -16,7 +16,7 @@ import Testing
 
         func receive(_ event: SessionEvent, from device: TestDevice, _ path: String) {
             guard case .notice(let news) = event, news.notice == .didChange else { return }
-            let isNewest = (try? device.fileSystem.replica.isCurrent(device.inode(path))) ?? false
+            let isNewest = (try? device.fileSystem.replica.read { try $0.isCurrent($0.resolve(path)) }) ?? false
             seen.withLock { $0.append(isNewest) }
         }
     }

@@ -226,7 +226,7 @@ import Testing
                 try device.rename("N/f", to: "place/h")
             }, deleteTree)
         for device in [pair.a, pair.b] {
-            let states = try device.fileSystem.replica.deletedItems().map(\.record)
+            let states = try device.fileSystem.replica.read { try $0.deletedItems() }.map(\.record)
             #expect(states.contains { $0.name.string == "h" && $0.mode == 0o600 })
             #expect(!states.contains { $0.name.string == "f" })
         }

@@ -193,7 +193,8 @@ import Testing
         #expect(try await device.read(reader) == "bytes")
         #expect(try await access(of: "f", by: O_RDONLY, O_RDWR, on: device) == ["direct", "cached"])
         try await device.close(reader)
-        while try !device.fileSystem.replica.isLocal(try device.inode("f")) { await Task.yield() }
+        let inode = try device.inode("f")
+        while try !device.fileSystem.replica.read({ try $0.isLocal(inode) }) { await Task.yield() }
         #expect(try await access(of: "f", by: O_RDONLY, on: device) == ["passed through"])
         try await device.close()
     }

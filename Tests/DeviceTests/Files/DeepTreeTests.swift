@@ -109,7 +109,7 @@ import Testing
         try PauseRequest(path: "", paused: false).perform(in: a.control)
         try await a.control.sync.sync(wait: true)
         #expect(try await a.read("\(path)/mine") == "mine")
-        #expect(try a.fileSystem.replica.facts(at: "\(path)/\(records[5].name.string)") == nil)
+        #expect(try a.fileSystem.replica.read { try $0.facts(at: "\(path)/\(records[5].name.string)") } == nil)
         try await a.close()
     }
 }

@@ -86,7 +86,8 @@ import Testing
             #expect(try device.control.states.itemStatus("f").conflictCount == 1)
             #expect(try device.control.states.itemStatus("h").conflictCount == 0)
         }
-        let version = try #require(try b.fileSystem.replica.entry(ItemName("f"), in: .root).conflicts.first)
+        let version = try #require(
+            try b.fileSystem.replica.read { try $0.existingEntry(ItemName("f"), in: .root).conflicts.first })
         #expect(version.size == Int64("waits in the snapshot".utf8.count))
         #expect(try await a.fileSystem.syncEngine.check() == [])
         try await a.close()
@@ -113,7 +114,7 @@ import Testing
         // The deletions were discarded, and one of the files was edited.
         a = try await restart(a, on: store)
         await a.stop()
-        _ = try a.fileSystem.replica.write { transaction throws(FileError) in
+        _ = try a.fileSystem.replica.change { transaction in
             try transaction.restoreDeletions(limit: 10)
         }
         try a.fileSystem.shutDown()

@@ -125,8 +125,8 @@ import Testing
         #expect(try device.fileSystem.replica.check() == [])
         // Every item is shown, however deep it is.
         let replica = device.fileSystem.replica
-        let files = try replica.filesBelow(.root)
-        #expect(try replica.paths(of: files).values.allSatisfy { $0.string.utf8.count <= 5 << 10 })
+        let files = try replica.read { try $0.filesBelow(.root) }
+        #expect(try replica.read { try $0.paths(of: files).values }.allSatisfy { $0.string.utf8.count <= 5 << 10 })
         if JSONMutation.isAlone { #expect(JSONMutation.peakByteCount < 300 << 20) }
         try device.fileSystem.shutDown()
     }

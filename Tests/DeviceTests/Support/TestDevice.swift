@@ -248,7 +248,7 @@ final class TestDevice: Sendable {
             if try fileSystem.attributes(of: try inode(inner)).kind == .directory {
                 tree[inner] = "/"
                 tree.merge(try await self.tree(inner)) { first, _ in first }
-            } else if let target = try fileSystem.replica.inode(try inode(inner)).target {
+            } else if let target = try fileSystem.replica.read({ try $0.inode($0.resolve(inner)).target }) {
                 tree[inner] = target.string
             } else {
                 try await setAttribute("download", "wait", of: inner)

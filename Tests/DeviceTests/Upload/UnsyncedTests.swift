@@ -38,7 +38,7 @@ import Testing
         #expect(try a.containerStatus().unsynced == UnsyncedItems(itemCount: 2, byteCount: 7))
         try await converge(a, b)
         #expect(try b.names() == [])
-        #expect(try b.fileSystem.replica.deletedItems().map(\.record.name.string) == ["report"])
+        #expect(try b.fileSystem.replica.read { try $0.deletedItems() }.map(\.record.name.string) == ["report"])
         try a.rename("build/report", to: "report")
         #expect(log.count(message) == 1)
         #expect(try a.containerStatus().unsynced == UnsyncedItems(itemCount: 1, byteCount: 0))

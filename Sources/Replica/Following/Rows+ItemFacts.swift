@@ -2,41 +2,35 @@ import Foundation
 import GRDB
 package import Model
 
-/// Facts of many items at a time.
-extension Replica {
+/// Facts of many items at a time, and their paths.
+extension Rows {
     /// The facts of inodes under each of their names, in no particular order; those without a name are left out.
-    package func facts(of inodes: some Sequence<InodeNumber>) throws(FileError) -> [ItemFacts] {
-        try readSnapshot { rows in
-            var directories = DirectoryFacts(rows)
-            return try inodes.flatMap { try rows.facts(of: $0, &directories) }
-        }
+    package func facts(of inodes: some Sequence<InodeNumber>) throws -> [ItemFacts] {
+        var directories = DirectoryFacts(self)
+        return try inodes.flatMap { try facts(of: $0, &directories) }
     }
 
     /// The paths of inodes as they are shown, for a file with several names of the first; those without a name are left
     /// out.
-    package func paths(of inodes: [InodeNumber]) throws(FileError) -> [InodeNumber: ShownPath] {
-        try readSnapshot { rows in
-            var directories = DirectoryFacts(rows)
-            var paths: [InodeNumber: ShownPath] = [:]
-            for inode in inodes {
-                guard let entry = try rows.firstEntryRow(of: inode),
-                    let above = try directories.facts(of: entry.parent)
-                else { continue }
-                paths[inode] = above.shownPath.appending(entry.name.string)
-            }
-            return paths
+    package func paths(of inodes: [InodeNumber]) throws -> [InodeNumber: ShownPath] {
+        var directories = DirectoryFacts(self)
+        var paths: [InodeNumber: ShownPath] = [:]
+        for inode in inodes {
+            guard let entry = try firstEntryRow(of: inode),
+                let above = try directories.facts(of: entry.parent)
+            else { continue }
+            paths[inode] = above.shownPath.appending(entry.name.string)
         }
+        return paths
     }
 
     /// The facts of the item at a path relative to the root; `nil` without one. Symbolic links are not followed.
-    package func facts(at path: String) throws(FileError) -> ItemFacts? {
-        try readSnapshot { rows in
-            var directories = DirectoryFacts(rows)
-            if ItemPath(path).components.isEmpty { return try rows.facts(of: .root, &directories).first }
-            guard let found = try rows.entryRow(at: path) else { return nil }
-            return try rows.facts(of: found.inode, &directories).first {
-                $0.entry?.parent == found.parent && $0.entry?.name == found.name
-            }
+    package func facts(at path: String) throws -> ItemFacts? {
+        var directories = DirectoryFacts(self)
+        if ItemPath(path).components.isEmpty { return try facts(of: .root, &directories).first }
+        guard let found = try entryRow(at: path) else { return nil }
+        return try facts(of: found.inode, &directories).first {
+            $0.entry?.parent == found.parent && $0.entry?.name == found.name
         }
     }
 
@@ -47,36 +41,31 @@ extension Replica {
     ///   - name: Only items with later names are returned; `nil` for all. No item needs to have the name.
     /// - Returns: At most `limit` items; `nil` when there is nothing at the path.
     /// - Throws: `notDirectory`.
-    package func facts(inDirectoryAt path: String, after name: String?, limit: Int) throws(FileError) -> [ItemFacts]? {
-        try readSnapshot { rows in
-            guard let directory = try rows.inode(at: path) else { return nil }
-            guard try rows.attributes(of: directory).kind == .directory else {
-                throw FileError(.notDirectory, "\(path) is not a directory")
-            }
-            var directories = DirectoryFacts(rows)
-            guard let above = try directories.facts(of: directory) else { return nil }
-            return try rows.facts(in: directory, after: name, limit: limit, above)
+    package func facts(inDirectoryAt path: String, after name: String?, limit: Int) throws -> [ItemFacts]? {
+        guard let directory = try inode(at: path) else { return nil }
+        guard try attributes(of: directory).kind == .directory else {
+            throw FileError(.notDirectory, "\(path) is not a directory")
         }
+        var directories = DirectoryFacts(self)
+        guard let above = try directories.facts(of: directory) else { return nil }
+        return try facts(in: directory, after: name, limit: limit, above)
     }
 
     /// The next part of a listing, up to about `limit` items of it.
-    package func nextPage(_ cursor: inout ListingCursor, limit: Int) throws(FileError) -> ItemPage {
+    package func nextPage(_ cursor: inout ListingCursor, limit: Int) throws -> ItemPage {
         var next = cursor
-        let page = try readSnapshot { rows in
-            var directories = DirectoryFacts(rows)
-            var page = ItemPage(sequence: try rows.meta(.changeSequence, as: Int64.self) ?? 0, items: [])
-            while page.items.count < limit, let directory = next.take() {
-                // Removed, or moved away, since it was found.
-                guard let above = try directories.facts(of: directory.inode), above.isInside(next.top) else { continue }
-                let items = try rows.facts(
-                    in: directory.inode, after: directory.last?.string, limit: limit - page.items.count, above)
-                if page.items.count + items.count == limit {
-                    next.goOn(.init(inode: directory.inode, last: items.last?.entry?.name))
-                }
-                for item in items where item.attributes.kind == .directory { next.add(item.attributes.inode) }
-                page.items += items
+        var directories = DirectoryFacts(self)
+        var page = ItemPage(sequence: try meta(.changeSequence, as: Int64.self) ?? 0, items: [])
+        while page.items.count < limit, let directory = next.take() {
+            // Removed, or moved away, since it was found.
+            guard let above = try directories.facts(of: directory.inode), above.isInside(next.top) else { continue }
+            let items = try facts(
+                in: directory.inode, after: directory.last?.string, limit: limit - page.items.count, above)
+            if page.items.count + items.count == limit {
+                next.goOn(.init(inode: directory.inode, last: items.last?.entry?.name))
             }
-            return page
+            for item in items where item.attributes.kind == .directory { next.add(item.attributes.inode) }
+            page.items += items
         }
         cursor = next
         return page

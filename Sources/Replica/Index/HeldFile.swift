@@ -11,38 +11,34 @@ package struct HeldFile: Hashable, Sendable {
 }
 
 /// The least recently used local files, and the total size of all.
-extension Replica {
+extension Rows {
     /// The unit of `st_blocks`.
     private static let blockByteCount: Int64 = 512
 
     /// The disk space of all local files.
-    package func heldByteCount() throws(FileError) -> Int64 {
-        try read { rows in
-            let blocks: Int64? = try rows.first(
-                "SELECT sum(blocks) FROM inodes WHERE local = 1 AND kind = 0", []
-            ) { $0[0] as Int64? ?? 0 }
-            return (blocks ?? 0) * Self.blockByteCount
-        }
+    package func heldByteCount() throws -> Int64 {
+        let blocks = try count("SELECT coalesce(sum(blocks), 0) FROM inodes WHERE local = 1 AND kind = 0")
+        return Int64(blocks) * Self.blockByteCount
     }
 
     /// Local files that have a name, the least recently used first.
     ///
     /// - Parameter last: The last file of the previous batch.
-    package func heldFiles(after last: HeldFile?, limit: Int) throws(FileError) -> [HeldFile] {
-        try read { rows in
-            try rows.all(
-                """
-                SELECT id, used, blocks FROM inodes WHERE local = 1 AND kind = 0 AND (used, id) > (?, ?) AND links > 0
-                ORDER BY used, id LIMIT ?
-                """, [last?.used.rawValue ?? Int64.min, last?.inode.row ?? 0, limit]
-            ) {
-                HeldFile(
-                    inode: InodeNumber(row: $0[0]), used: Timestamp(rawValue: $0[1]),
-                    byteCount: ($0[2] as Int64) * Self.blockByteCount)
-            }
+    package func heldFiles(after last: HeldFile?, limit: Int) throws -> [HeldFile] {
+        try all(
+            """
+            SELECT id, used, blocks FROM inodes WHERE local = 1 AND kind = 0 AND (used, id) > (?, ?) AND links > 0
+            ORDER BY used, id LIMIT ?
+            """, [last?.used.rawValue ?? Int64.min, last?.inode.row ?? 0, limit]
+        ) {
+            HeldFile(
+                inode: InodeNumber(row: $0[0]), used: Timestamp(rawValue: $0[1]),
+                byteCount: ($0[2] as Int64) * Self.blockByteCount)
         }
     }
+}
 
+extension Replica {
     /// Updates the times of last use; removed files, and times before the known ones, are ignored.
     package func note(uses: [InodeNumber: Timestamp]) throws(FileError) {
         try change { transaction in

@@ -17,30 +17,26 @@ extension Replica {
         try change { transaction in try transaction.rows.setMeta(.quota, quota?.byteCount ?? 0) }
         return true
     }
+}
 
+extension Rows {
     /// The sizes of the container's files and of their conflict versions, as far as this device has followed it.
     ///
     /// What was deleted here counts no longer. It is kept by triggers, and read in some ten microseconds.
-    package func usedByteCount() throws(FileError) -> Int64 { try read { try $0.usedByteCount() } }
+    package func usedByteCount() throws -> Int64 {
+        max(0, try first("SELECT bytes FROM usage", []) { $0[0] as Int64 } ?? 0)
+    }
 
     /// ``usedByteCount()``, and what was deleted here but is still in the container.
     ///
     /// It takes time in proportion to the deletions that wait.
-    package func committedByteCount() throws(FileError) -> Int64 {
-        try readSnapshot { rows in
-            let deleted = try rows.first(
-                """
-                SELECT CAST(total(record_bytes(base)) AS INTEGER) FROM outbox
-                WHERE deleted_base IS NOT NULL AND base IS NOT NULL
-                """, []
-            ) { $0[0] as Int64 }
-            return try rows.usedByteCount().addingWithoutOverflow(deleted ?? 0)
-        }
-    }
-}
-
-extension Rows {
-    fileprivate func usedByteCount() throws -> Int64 {
-        max(0, try first("SELECT bytes FROM usage", []) { $0[0] as Int64 } ?? 0)
+    package func committedByteCount() throws -> Int64 {
+        let deleted = try first(
+            """
+            SELECT CAST(total(record_bytes(base)) AS INTEGER) FROM outbox
+            WHERE deleted_base IS NOT NULL AND base IS NOT NULL
+            """, []
+        ) { $0[0] as Int64 }
+        return try usedByteCount().addingWithoutOverflow(deleted ?? 0)
     }
 }

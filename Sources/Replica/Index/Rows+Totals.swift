@@ -3,57 +3,53 @@ import Foundation
 package import Model
 
 /// Counts over many items.
-extension Replica {
+extension Rows {
     /// The counts over the whole container, without transfers under way.
     ///
     /// The items are counted by triggers. The rest takes time in proportion to what waits, fails or is in conflict, not
     /// to the number of items.
-    package func totals() throws(FileError) -> ItemTotals {
-        try readSnapshot { rows in
-            var totals = ItemTotals()
-            _ = try rows.first("SELECT items, files, local_files, bytes, local_bytes, absent_items FROM totals", []) {
-                totals.itemCount = $0[0]
-                totals.fileCount = $0[1]
-                totals.localFileCount = $0[2]
-                totals.byteCount = $0[3]
-                totals.localByteCount = $0[4]
-                totals.localItemCount = totals.itemCount - ($0[5] as Int)
-            }
-            let trashed = try rows.newItemsInTrash()
-            totals.uploads.pendingCount = try rows.count("SELECT count(*) FROM outbox") - trashed.itemCount
-            totals.uploads.pendingByteCount = try max(0, rows.pendingByteCount() - trashed.byteCount)
-            _ = try rows.first(
-                """
-                SELECT count(*), coalesce(sum(size), 0) FROM inodes
-                WHERE id IN (SELECT inode FROM entries WHERE download_requested = 1)
-                """, []
-            ) {
-                totals.downloads.pendingCount = $0[0]
-                totals.downloads.pendingByteCount = $0[1]
-            }
-            totals.conflictCount = try rows.count(
-                "SELECT count(*) FROM entries INDEXED BY entries_conflicts WHERE conflicts IS NOT NULL")
-            totals.errorCount = try rows.count(
-                "SELECT count(*) FROM entries INDEXED BY entries_errors WHERE error IS NOT NULL")
-            return totals
+    package func totals() throws -> ItemTotals {
+        var totals = ItemTotals()
+        _ = try first("SELECT items, files, local_files, bytes, local_bytes, absent_items FROM totals", []) {
+            totals.itemCount = $0[0]
+            totals.fileCount = $0[1]
+            totals.localFileCount = $0[2]
+            totals.byteCount = $0[3]
+            totals.localByteCount = $0[4]
+            totals.localItemCount = totals.itemCount - ($0[5] as Int)
         }
+        let trashed = try newItemsInTrash()
+        totals.uploads.pendingCount = try pendingCount() - trashed.itemCount
+        totals.uploads.pendingByteCount = try max(0, pendingByteCount() - trashed.byteCount)
+        _ = try first(
+            """
+            SELECT count(*), coalesce(sum(size), 0) FROM inodes
+            WHERE id IN (SELECT inode FROM entries WHERE download_requested = 1)
+            """, []
+        ) {
+            totals.downloads.pendingCount = $0[0]
+            totals.downloads.pendingByteCount = $0[1]
+        }
+        totals.conflictCount = try count(
+            "SELECT count(*) FROM entries INDEXED BY entries_conflicts WHERE conflicts IS NOT NULL")
+        totals.errorCount = try count(
+            "SELECT count(*) FROM entries INDEXED BY entries_errors WHERE error IS NOT NULL")
+        return totals
     }
 
     /// When the newest commit was applied or written here; `nil` before the first.
-    package func lastCommitTime() throws(FileError) -> Timestamp? {
-        try read { try $0.meta(.appliedTime, as: Int64.self).map { Timestamp(rawValue: $0) } }
+    package func lastCommitTime() throws -> Timestamp? {
+        try meta(.appliedTime, as: Int64.self).map { Timestamp(rawValue: $0) }
     }
 
     /// Counts the next part of a tree: at most ``TotalsCursor/batch`` entries of one directory.
-    package func countMore(_ cursor: inout TotalsCursor) throws(FileError) {
+    package func countMore(_ cursor: inout TotalsCursor) throws {
         guard var directory = cursor.directories.popLast() else { return }
         if directory.last == nil, let item = directory.item {
-            cursor.totals.uploads.pendingCount += try read { rows in
-                try rows.count(
-                    "SELECT count(*) FROM outbox WHERE base_parent = ? AND deleted_base IS NOT NULL", [item.uuid])
-            }
+            cursor.totals.uploads.pendingCount += try count(
+                "SELECT count(*) FROM outbox WHERE base_parent = ? AND deleted_base IS NOT NULL", [item.uuid])
         }
-        let rows = try read { try $0.totalsRows(of: directory) }
+        let rows = try totalsRows(of: directory)
         if rows.count == TotalsCursor.batch, let last = rows.last {
             directory.last = last.name
             cursor.directories.append(directory)
@@ -62,12 +58,12 @@ extension Replica {
     }
 
     /// A cursor over an item and, for a directory, everything below it.
-    package func totalsCursor(of number: InodeNumber, active: Set<InodeNumber>) throws(FileError) -> TotalsCursor {
+    package func totalsCursor(of number: InodeNumber, active: Set<InodeNumber>) throws -> TotalsCursor {
         var cursor = TotalsCursor(active: active)
         if number == .root {
             cursor.directories = [.init(inode: .root, item: .root)]
         } else {
-            for row in try read({ try $0.totalsRows(of: number) }) { cursor.add(row) }
+            for row in try totalsRows(of: number) { cursor.add(row) }
         }
         return cursor
     }

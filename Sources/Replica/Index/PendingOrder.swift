@@ -3,14 +3,21 @@ import Foundation
 package import Model
 
 /// The changes that wait to be uploaded.
-extension Replica {
-    package func pendingCount() throws(FileError) -> Int { try read { try $0.count("SELECT count(*) FROM outbox") } }
+extension Rows {
+    package func pendingCount() throws -> Int { try count("SELECT count(*) FROM outbox") }
 
     /// The limit of the attributes' bytes in one batch: 8 MiB.
     package static let pendingByteLimit = 8 << 20
 
     /// The total length of files whose current bytes are not in the container.
-    package func pendingByteCount() throws(FileError) -> Int64 { try read { try $0.pendingByteCount() } }
+    package func pendingByteCount() throws -> Int64 {
+        try first(
+            """
+            SELECT coalesce(sum(size), 0) FROM inodes WHERE kind = 0 AND dirty = 1
+            AND id IN (SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item)
+            """, []
+        ) { $0[0] as Int64 } ?? 0
+    }
 
     /// The next changes in the order in which they can reach the container.
     ///
@@ -23,34 +30,20 @@ extension Replica {
     ///   - exclusion: Changes that stay in the outbox for now, and with them those that depend on them. Paused items
     ///     always stay, and so do files in a desktop's trash that the container has never had.
     package func pending(
-        limit: Int, byteLimit: Int = Replica.pendingByteLimit, after position: Int64,
+        limit: Int, byteLimit: Int = Rows.pendingByteLimit, after position: Int64,
         except exclusion: PendingExclusion = PendingExclusion()
-    ) throws(FileError) -> [Pending] {
-        try readSnapshot { rows in
-            var order = try PendingOrder(rows: rows, exclusion: exclusion)
-            var position = position
-            // Changes that stay are skipped, so that they do not block those behind them.
-            while order.pending.count < limit, order.byteCount < byteLimit {
-                let batch = try rows.outbox(
-                    after: position, limit: limit, deletionsThrough: exclusion.deletionsAfter ?? .max)
-                for row in batch where order.pending.count < limit && order.byteCount < byteLimit { try order.add(row) }
-                guard batch.count == limit, let last = batch.last else { break }
-                position = last.position
-            }
-            return order.pending
+    ) throws -> [Pending] {
+        var order = try PendingOrder(rows: self, exclusion: exclusion)
+        var position = position
+        // Changes that stay are skipped, so that they do not block those behind them.
+        while order.pending.count < limit, order.byteCount < byteLimit {
+            let batch = try outbox(
+                after: position, limit: limit, deletionsThrough: exclusion.deletionsAfter ?? .max)
+            for row in batch where order.pending.count < limit && order.byteCount < byteLimit { try order.add(row) }
+            guard batch.count == limit, let last = batch.last else { break }
+            position = last.position
         }
-    }
-}
-
-extension Rows {
-    /// See ``Replica/pendingByteCount()``.
-    func pendingByteCount() throws -> Int64 {
-        try first(
-            """
-            SELECT coalesce(sum(size), 0) FROM inodes WHERE kind = 0 AND dirty = 1
-            AND id IN (SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item)
-            """, []
-        ) { $0[0] as Int64 } ?? 0
+        return order.pending
     }
 }
 

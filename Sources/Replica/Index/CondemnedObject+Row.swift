@@ -6,13 +6,13 @@ package import Model
 ///
 /// Condemning is final: the rows are kept, so that a device that remembers chunks from long ago does not refer to
 /// objects that are deleted by now.
-extension Replica {
-    package func isCondemned(_ object: CondemnedObject) throws(FileError) -> Bool {
-        try read { try $0.exists("SELECT 1 FROM condemned WHERE object = ?", [object.row]) }
+extension Rows {
+    package func isCondemned(_ object: CondemnedObject) throws -> Bool {
+        try exists("SELECT 1 FROM condemned WHERE object = ?", [object.row])
     }
 
     /// Whether some of the bytes are in condemned packs.
-    package func refersToCondemned(_ content: Content) throws(FileError) -> Bool {
+    package func refersToCondemned(_ content: Content) throws -> Bool {
         // Runs of one pack are adjacent.
         var last: PackID?
         for pack in content.packs where pack != last {
@@ -23,16 +23,11 @@ extension Replica {
     }
 
     /// The given objects that may be deleted: condemned by a commit of that time, or an earlier one.
-    package func condemned(
-        among objects: [CondemnedObject], upTo time: Timestamp
-    ) throws(FileError) -> Set<CondemnedObject> {
-        try read { rows in
-            Set(
-                try objects.filter { object in
-                    try rows.exists(
-                        "SELECT 1 FROM condemned WHERE object = ? AND time <= ?", [object.row, time.rawValue])
-                })
-        }
+    package func condemned(among objects: [CondemnedObject], upTo time: Timestamp) throws -> Set<CondemnedObject> {
+        Set(
+            try objects.filter {
+                try exists("SELECT 1 FROM condemned WHERE object = ? AND time <= ?", [$0.row, time.rawValue])
+            })
     }
 }
 
