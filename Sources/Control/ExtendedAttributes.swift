@@ -57,7 +57,7 @@ package struct ExtendedAttributes: Sendable {
             guard name.hasBytePrefix("user.") else { throw FileError(.unsupported, "\(name) cannot be stored") }
             try Self.checkNotEmpty(name)
             try fileSystem.admitChange()
-            try replica.setXattr(name, value, of: inode, mode: mode)
+            try replica.change { try $0.setXattr(name, value, of: inode, mode: mode) }
             changed(inode, by: caller)
             return .ready(())
         case .unknown:
@@ -81,7 +81,7 @@ package struct ExtendedAttributes: Sendable {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try Self.checkNotEmpty(name)
-            try replica.removeXattr(name, of: inode)
+            try replica.change { try $0.removeXattr(name, of: inode) }
             changed(inode, by: caller)
             return .ready(())
         case .unknown:
@@ -91,7 +91,7 @@ package struct ExtendedAttributes: Sendable {
             guard try text(of: ItemAttributes.table.downloadingError, isRaw: false, inode: inode) != nil else {
                 throw FileError(.noAttribute, name)
             }
-            try replica.setError(nil, of: inode)
+            try replica.change { try $0.setError(nil, of: inode) }
             downloads.enqueue(inode)
             return .ready(())
         case .control(ItemAttributes.table.uploadingError, _):
@@ -103,7 +103,7 @@ package struct ExtendedAttributes: Sendable {
             return .ready(())
         case .control(ItemAttributes.table.pinned, _):
             try checkOwner(of: inode, caller)
-            try replica.setPinned(nil, of: inode)
+            try replica.change { try $0.setPinned(nil, of: inode) }
             return .ready(())
         case .control(let attribute, _):
             throw FileError(.denied, "\(attribute) cannot be removed")

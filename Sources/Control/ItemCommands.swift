@@ -23,7 +23,7 @@ package struct ItemCommands: Sendable {
     package func cancelDownload(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
             if try replica.read({ try $0.isDownloadRequested(file) }) {
-                try replica.setDownloadRequested(false, of: file)
+                try replica.change { try $0.setDownloadRequested(false, of: file) }
             }
             downloads.active(file)?.cancel()
         }
@@ -61,7 +61,7 @@ package struct ItemCommands: Sendable {
 
     /// Pinned items are downloaded and stay local; pinning a directory includes its contents.
     package func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
-        try replica.setPinned(isPinned, of: number)
+        try replica.change { try $0.setPinned(isPinned, of: number) }
         events.transferred(UbiquityKeys.pinned, of: number)
         if isPinned { try request(number, because: .pinned) }
     }
@@ -70,7 +70,7 @@ package struct ItemCommands: Sendable {
 
     /// Pauses or resumes sync of an item and everything in it; of the root, of the whole container.
     package func setPaused(_ number: InodeNumber, _ isPaused: Bool) throws(FileError) {
-        try replica.setPaused(isPaused, of: number)
+        try replica.change { try $0.setPaused(isPaused, of: number) }
         events.transferred(UbiquityKeys.paused, of: number)
         if !isPaused {
             // Newer bytes that arrived during the pause were only recorded.
@@ -95,7 +95,7 @@ package struct ItemCommands: Sendable {
         while true {
             if try !replica.read({ try $0.isExcluded(number) }) { try await download(number, because: .exclusion) }
             do throws(FileError) {
-                try replica.setExcluded(true, of: number)
+                try replica.change { try $0.setExcluded(true, of: number) }
                 break
             } catch {
                 // Newer bytes were published in between.
@@ -114,7 +114,7 @@ package struct ItemCommands: Sendable {
     /// Includes an excluded item in sync again.
     package func include(_ number: InodeNumber) throws(FileError) {
         try fileSystem.syncEngine.context.requireWritable()
-        try replica.setExcluded(false, of: number)
+        try replica.change { try $0.setExcluded(false, of: number) }
         fileSystem.activity.noteLocalChange()
     }
 }

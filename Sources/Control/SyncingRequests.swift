@@ -23,9 +23,9 @@ extension DeletionsRequest: DoneOrder {
         }
         if discard {
             try restoreDeletions(in: daemon)
-            try daemon.replica.setDeletionsHeld(false)
+            try daemon.replica.change { try $0.setDeletionsHeld(false) }
         } else {
-            try daemon.replica.confirmDeletions()
+            try daemon.replica.change { try $0.confirmDeletions() }
         }
         try daemon.replica.makeDurable()
         // Together: in between, the deletions would count as held back for another reason.
@@ -35,9 +35,7 @@ extension DeletionsRequest: DoneOrder {
 
     private func restoreDeletions(in daemon: ControlledDaemon) throws(FileError) {
         while true {
-            let restored = try daemon.replica.change { transaction in
-                try transaction.restoreDeletions(limit: Self.restoreBatch)
-            }
+            let restored = try daemon.replica.change { try $0.restoreDeletions(limit: Self.restoreBatch) }
             if restored.isEmpty { return }
             for name in restored { daemon.kernel.entryChanged(name.name, in: name.parent) }
         }

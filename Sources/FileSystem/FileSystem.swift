@@ -297,7 +297,8 @@ package final class FileSystem: Sendable {
     private func forgetOldVersions() async {
         repeat {
             do throws(FileError) {
-                try replica.dropHistory(before: environment.now().advanced(by: .zero - Self.historyRetention))
+                let limit = environment.now().advanced(by: .zero - Self.historyRetention)
+                try replica.change { try $0.dropHistory(before: limit) }
             } catch {
                 logger.warning("failed to remove expired versions; trying again later", metadata: ["error": "\(error)"])
             }

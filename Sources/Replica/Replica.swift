@@ -10,6 +10,11 @@ package import Linux
 /// The item id belongs to an ``Entry``, a name in a directory; bytes belong to an ``Inode``. Every call answers
 /// synchronously and never waits for the network; all are safe on any thread.
 ///
+///     try replica.read { try $0.attributes(of: number) }                 one state of the index: ``Rows``
+///     try replica.change { try $0.link(number, in: parent, as: name) }   all or nothing: ``ReplicaTransaction``
+///
+/// What takes more than one of those is a method here.
+///
 /// **One change, one transaction.** There is no separate journal. A change of index and backing directory is one index
 /// transaction that makes its calls on the backing directory inside; an error undoes them. The effects of a crash
 /// between a call and the commit are resolved by start-up repair from the identity of the files: the index knows the
@@ -97,6 +102,7 @@ package final class Replica: Sendable {
     /// Changes run one after the other. `body` must only use its transaction, for reading too, and not let it escape.
     /// - Parameter freeing: Whether the change frees disk space: then it may use the reserve.
     /// - Throws: The error of `body`, after everything was undone; `diskFull`, after which the replica remains usable.
+    @discardableResult
     package func change<Value>(
         freeing: Bool = false, _ body: (ReplicaTransaction) throws -> Value
     ) throws(FileError) -> Value {

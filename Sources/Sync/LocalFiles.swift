@@ -46,6 +46,8 @@ package struct NoLocalFiles: LocalFiles {
     package func isUnwritten(_ inode: InodeNumber) throws(FileError) -> Bool { true }
     package func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor? { nil }
     package func recordStores() throws(FileError) {}
-    package func becameOrphan(_ inode: InodeNumber) throws(FileError) { try replica.forget(inode) }
+    package func becameOrphan(_ inode: InodeNumber) throws(FileError) {
+        try replica.change(freeing: true) { try $0.forget(inode) }
+    }
     package func requestDownload(of inode: InodeNumber) {}
 }

@@ -67,7 +67,7 @@ import Testing
         let inode = try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
         #expect(lab.exists(".r.icloud"))
-        try lab.replica.setDownloadRequested(true, of: inode)
+        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
         #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
         #expect(try lab.download(inode, bytes: "12345") == inode)
         #expect(!lab.exists(".r.icloud"))
@@ -76,7 +76,9 @@ import Testing
         let attributes = try lab.replica.read { try $0.attributes(of: inode) }
         #expect(attributes.modified == Timestamp(rawValue: 1_600_000_000_123_456_789))
         #expect(try lab.replica.read { try $0.inode(inode).isLocal })
-        #expect(throws: FileError(.invalid, "#2 is local")) { try lab.replica.beginDownload(of: inode) }
+        #expect(throws: FileError(.invalid, "#2 is local")) {
+            try lab.replica.change { try $0.beginDownload(of: inode) }
+        }
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
         #expect(lab.replica.repairReport.lines == [])
@@ -85,27 +87,27 @@ import Testing
     @Test func `a download resumes after a restart and after a kill`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r", size: 3 << 20)
-        let staging = try lab.replica.beginDownload(of: inode)
+        let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
         #expect(staging.have.count == 3)
         #expect(pwrite(staging.descriptor.rawValue, "abc", 3, 1 << 20) == 3)
         var have = staging.have
         have.insert(1)
-        try lab.replica.saveProgress(of: inode, have: have)
+        try lab.replica.change { try $0.saveProgress(of: inode, have: have) }
         try lab.restart()
-        #expect(try lab.replica.beginDownload(of: inode).have == have)
+        #expect(try lab.replica.change { try $0.beginDownload(of: inode).have } == have)
         try lab.killAndOpen()
-        let resumed = try lab.replica.beginDownload(of: inode)
+        let resumed = try lab.replica.change { try $0.beginDownload(of: inode) }
         #expect(resumed.have == have)
         var bytes = [UInt8](repeating: 0, count: 3)
         #expect(pread(resumed.descriptor.rawValue, &bytes, 3, 1 << 20) == 3)
         #expect(bytes == Array("abc".utf8))
         // After a power failure, no chunk of an unfinished download is trusted.
         try lab.losePowerAndOpen()
-        #expect(try lab.replica.beginDownload(of: inode).have.presentCount == 0)
-        try lab.replica.discardDownload(of: inode)
+        #expect(try lab.replica.change { try $0.beginDownload(of: inode).have.presentCount } == 0)
+        try lab.replica.change(freeing: true) { try $0.discardTransfer(of: inode) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
         let refusal = FileError(.superseded, "no download of #2 is under way")
-        #expect(throws: refusal) { try lab.replica.saveProgress(of: inode, have: have) }
+        #expect(throws: refusal) { try lab.replica.change { try $0.saveProgress(of: inode, have: have) } }
     }
 
     @Test func `the next pack is that of the next file to become known that is not local`() throws {
@@ -132,28 +134,30 @@ import Testing
     func `a link, unlink, rename or chmod keeps the time of a write not yet in the index`(change: String) throws {
         let lab = try Lab()
         let inode = try lab.makeFile("f", bytes: "hello")
-        _ = try lab.replica.link(inode, in: .root, as: try ItemName("g"))
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("g")) }
         let old = try lab.replica.read { try $0.attributes(of: inode).modified }
         let descriptor = try lab.replica.openBytes(of: inode)
         #expect(pwrite(descriptor.rawValue, "HELLO", 5, 0) == 5)
         let written = Timestamp(rawValue: old.rawValue + 5_000_000_000)
         try descriptor.setTimes(modified: written)
         switch change {
-        case "link": _ = try lab.replica.link(inode, in: .root, as: try ItemName("h"))
-        case "unlink": _ = try lab.replica.removeFile(try ItemName("g"), in: .root)
+        case "link": _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("h")) }
+        case "unlink": _ = try lab.removeFile(try ItemName("g"), in: .root)
         case "rename":
-            _ = try lab.replica.rename(try ItemName("g"), in: .root, to: try ItemName("h"), in: .root, mode: .replace)
-        default: _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
+            _ = try lab.replica.change {
+                try $0.rename(try ItemName("g"), in: .root, to: try ItemName("h"), in: .root, mode: .replace)
+            }
+        default: _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(mode: 0o600)) }
         }
-        #expect(try lab.replica.recordBytes(of: inode, from: descriptor).modified == written)
+        #expect(try lab.replica.change { try $0.recordBytes(of: inode, from: descriptor).modified } == written)
     }
 
     @Test func `a requested download survives the removal of one of the file's names`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
-        try lab.replica.setDownloadRequested(true, of: inode)
-        _ = try lab.replica.link(inode, in: .root, as: try ItemName("other"))
-        _ = try lab.replica.removeFile(try ItemName("r"), in: .root)
+        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("other")) }
+        _ = try lab.removeFile(try ItemName("r"), in: .root)
         #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
     }
 
@@ -163,9 +167,11 @@ import Testing
         let inode = try lab.insertRemote("r")
         try lab.makeFile("other", bytes: "other")
         try lab.uploadAll()
-        try lab.replica.setDownloadRequested(true, of: inode)
-        try lab.replica.setError(ItemFault(code: 4355, text: "no network"), of: inode)
-        _ = try lab.replica.rename(try ItemName("r"), in: .root, to: try ItemName("other"), in: .root, mode: mode)
+        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
+        try lab.replica.change { try $0.setError(ItemFault(code: 4355, text: "no network"), of: inode) }
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("r"), in: .root, to: try ItemName("other"), in: .root, mode: mode)
+        }
         #expect(try lab.replica.read { try $0.requestedDownloads(failedWith: [4355]) } == [inode])
         #expect(try lab.inode("other") == inode)
         if mode == .exchange {
@@ -183,7 +189,7 @@ import Testing
         try lab.replica.change { transaction in
             _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: true)
         }
-        try lab.replica.setDownloadRequested(false, of: inode)
+        try lab.replica.change { try $0.setDownloadRequested(false, of: inode) }
         try lab.killAndOpen()
         #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
     }
@@ -191,7 +197,7 @@ import Testing
     @Test func `finishing a download of superseded bytes is refused`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
-        _ = try lab.replica.beginDownload(of: inode)
+        _ = try lab.replica.change { try $0.beginDownload(of: inode) }
         let entry = try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root) }
         let content = Lab.content(size: 9)
         let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
@@ -199,17 +205,17 @@ import Testing
             _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
         }
         let refusal = FileError(.superseded, "#2 has changed since its download began")
-        #expect(throws: refusal) { try lab.replica.finishDownload(of: inode) }
+        #expect(throws: refusal) { try lab.replica.change { try $0.finishDownload(of: inode) } }
         #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 9)
     }
 
     @Test func `an unlinked file that is still open can be downloaded`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
-        _ = try lab.replica.removeFile(try ItemName("r"), in: .root)
+        _ = try lab.removeFile(try ItemName("r"), in: .root)
         #expect(try lab.download(inode, bytes: "12345") == inode)
         #expect(try lab.bytes(of: inode) == "12345")
-        try lab.replica.forget(inode)
+        try lab.forget(inode)
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
         #expect(try lab.replica.check() == [])
     }
@@ -219,7 +225,7 @@ import Testing
         let d = try lab.makeDirectory("d")
         let inode = try lab.makeFile("a", in: d)
         try lab.uploadAll()
-        try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+        try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         #expect(!lab.exists("d/a") && lab.exists("d/.a.icloud"))
         #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 5)
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
@@ -235,26 +241,26 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         func evict(_ generation: Int64? = nil) throws {
-            try lab.replica.evict(
+            try lab.evict(
                 inode, generation: try generation ?? lab.replica.read { try $0.inode(inode).generation })
         }
         #expect(throws: FileError(.busy, "#2 has changes that are not in the container")) { try evict() }
         try lab.uploadAll()
         #expect(throws: FileError(.busy, "#2 has changes that are not in the container")) { try evict(0) }
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
+        _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(mode: 0o600)) }
         #expect(throws: FileError(.busy, "a change of a is not in the container yet")) { try evict() }
         try lab.uploadAll()
-        try lab.replica.markModified(inode)
+        try lab.replica.change { try $0.markModified(inode) }
         #expect(throws: FileError(.busy, "#2 has changes that are not in the container")) { try evict() }
         try lab.uploadAll()
-        _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("b")) }
         #expect(throws: FileError(.busy, "#2 is not in the container")) { try evict() }
         try lab.uploadAll()
         try evict()
         #expect(try !lab.replica.read { try $0.isLocal(inode) })
         let local = try lab.makeFile("a.nosync")
         #expect(throws: FileError(.busy, "#3 has changes that are not in the container")) {
-            try lab.replica.evict(local, generation: try lab.replica.read { try $0.inode(local).generation })
+            try lab.evict(local, generation: try lab.replica.read { try $0.inode(local).generation })
         }
         #expect(try lab.bytes(of: local) == "hello")
     }
@@ -285,23 +291,25 @@ import Testing
         #expect(pread(old.rawValue, &bytes, 5, 0) == 5)
         #expect(bytes == Array("12345".utf8))
         #expect(try lab.bytes(of: inode) == "12345")
-        try lab.replica.forget(inode)
+        try lab.forget(inode)
         #expect(try lab.replica.check() == [])
     }
 
     @Test func `truncating a placeholder needs no download and cancels one in progress`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
-        _ = try lab.replica.link(inode, in: .root, as: try ItemName("s"))
-        _ = try lab.replica.beginDownload(of: inode)
-        let descriptor = try lab.replica.replaceWithEmpty(inode)
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("s")) }
+        _ = try lab.replica.change { try $0.beginDownload(of: inode) }
+        let descriptor = try lab.replica.change { try $0.replaceWithEmpty(inode) }
         #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 0)
         try lab.write("mine", to: inode, descriptor)
         #expect(try lab.bytes(of: try lab.inode("s")) == "mine")
         #expect(try lab.pendingNames().sorted() == ["r", "s"])
         let refusal = FileError(.superseded, "#2 has changed since its download began")
-        #expect(throws: refusal) { try lab.replica.finishDownload(of: inode) }
-        #expect(throws: FileError(.invalid, "#2 is local")) { try lab.replica.replaceWithEmpty(inode) }
+        #expect(throws: refusal) { try lab.replica.change { try $0.finishDownload(of: inode) } }
+        #expect(throws: FileError(.invalid, "#2 is local")) {
+            try lab.replica.change { try $0.replaceWithEmpty(inode) }
+        }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
         #expect(try lab.replica.check() == [])
     }
@@ -312,15 +320,17 @@ import Testing
         try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
         try lab.replica.writePlaceholders(in: d)
-        _ = try lab.replica.rename(try ItemName("r"), in: .root, to: try ItemName("s"), in: d, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("r"), in: .root, to: try ItemName("s"), in: d, mode: .replace)
+        }
         #expect(!lab.exists(".r.icloud") && lab.exists("d/.s.icloud"))
         try lab.insertRemote("new", in: .root)
         #expect(lab.exists(".new.icloud"))
-        _ = try lab.replica.setAttributes(of: try lab.inode("new"), AttributeChange(mode: 0o640))
+        _ = try lab.replica.change { try $0.setAttributes(of: $0.rows.resolve("new"), AttributeChange(mode: 0o640)) }
         #expect(try lab.replica.check() == [])
-        _ = try lab.replica.removeFile(try ItemName("s"), in: d)
+        _ = try lab.removeFile(try ItemName("s"), in: d)
         #expect(!lab.exists("d/.s.icloud"))
-        _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
+        _ = try lab.removeDirectory(try ItemName("d"), in: .root)
         #expect(!lab.exists("d"))
         #expect(try lab.replica.check() == [])
     }
@@ -340,10 +350,10 @@ import Testing
         let inode = try lab.makeFile("a")
         try lab.uploadAll()
         let descriptor = try lab.replica.openBytes(of: inode)
-        try lab.replica.recordBytes(of: inode, from: descriptor)
+        try lab.replica.change { try $0.recordBytes(of: inode, from: descriptor) }
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(pwrite(descriptor.rawValue, "longer than before", 18, 0) == 18)
-        try lab.replica.recordBytes(of: inode, from: descriptor)
+        try lab.replica.change { try $0.recordBytes(of: inode, from: descriptor) }
         #expect(try lab.replica.read { try $0.inode(inode).isModified })
         #expect(try lab.pendingNames() == ["a"])
     }
@@ -355,7 +365,7 @@ import Testing
         let descriptor = try lab.replica.openBytes(of: inode)
         try lab.uploadBatch {
             #expect(pwrite(descriptor.rawValue, "longer than before", 18, 0) == 18)
-            try lab.replica.recordBytes(of: inode, from: descriptor)
+            try lab.replica.change { try $0.recordBytes(of: inode, from: descriptor) }
         }
         #expect(try lab.replica.read { try $0.inode(inode).isModified })
         #expect(try lab.pendingNames() == ["a"])
@@ -416,8 +426,8 @@ import Testing
         while Glibc.write(filler, block, block.count) == block.count {}
         close(filler)
         for number in 0..<40 {
-            let removed = try replica.removeFile(try ItemName("f\(number)"), in: .root)
-            try replica.forget(removed.inode)
+            let removed = try replica.change(freeing: true) { try $0.removeFile(try ItemName("f\(number)"), in: .root) }
+            try replica.change(freeing: true) { try $0.forget(removed.inode) }
         }
         #expect(try replica.read { try $0.children(of: .root, after: nil, limit: 9).isEmpty })
         #expect(try replica.check() == [])

@@ -52,7 +52,9 @@ import Testing
     @Test func `a crash while creating a symbolic link leaves it complete or absent`() throws {
         try atEveryStep { _ in
         } act: { lab in
-            _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "/etc", owner: 0, group: 0)
+            _ = try lab.replica.change {
+                try $0.makeSymbolicLink(try ItemName("l"), in: .root, target: "/etc", owner: 0, group: 0)
+            }
         } verify: { (lab: Lab, committed: Bool) throws in
             if committed { #expect(try lab.replica.read { try $0.inode($0.resolve("l")).target } == "/etc") }
         }
@@ -71,8 +73,8 @@ import Testing
         try atEveryStep { lab in
             try lab.makeFile("a")
         } act: { lab in
-            let removed = try lab.replica.removeFile(try ItemName("a"), in: .root)
-            try lab.replica.forget(removed.inode)
+            let removed = try lab.removeFile(try ItemName("a"), in: .root)
+            try lab.forget(removed.inode)
         } verify: { (lab: Lab, committed: Bool) throws in
             if let inode = try lab.inodeIfPresent("a") {
                 #expect(try lab.bytes(of: inode) == "hello")
@@ -84,9 +86,9 @@ import Testing
     @Test func `a crash while unlinking one of two names keeps the other`() throws {
         try atEveryStep { lab in
             let inode = try lab.makeFile("a")
-            _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
+            _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("b")) }
         } act: { lab in
-            _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+            _ = try lab.removeFile(try ItemName("a"), in: .root)
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try lab.bytes(of: try lab.inode("b")) == "hello")
             #expect(try (lab.inodeIfPresent("a") == nil) == committed)
@@ -97,7 +99,7 @@ import Testing
         try atEveryStep { lab in
             try lab.makeFile("a")
         } act: { lab in
-            _ = try lab.replica.link(try lab.inode("a"), in: .root, as: try ItemName("b"))
+            _ = try lab.replica.change { try $0.link($0.rows.resolve("a"), in: .root, as: try ItemName("b")) }
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try lab.bytes(of: try lab.inode("a")) == "hello")
             #expect(try (lab.inodeIfPresent("b") != nil) == committed)
@@ -108,9 +110,9 @@ import Testing
         try atEveryStep { lab in
             let directory = try lab.makeDirectory("d")
             try lab.makeFile("a", in: directory)
-            _ = try lab.replica.removeFile(try ItemName("a"), in: directory)
+            _ = try lab.removeFile(try ItemName("a"), in: directory)
         } act: { lab in
-            _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
+            _ = try lab.removeDirectory(try ItemName("d"), in: .root)
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try (lab.inodeIfPresent("d") == nil) == committed)
         }
@@ -121,8 +123,10 @@ import Testing
             try lab.makeFile("a")
             _ = try lab.makeDirectory("d")
         } act: { lab in
-            _ = try lab.replica.rename(
-                try ItemName("a"), in: .root, to: try ItemName("b"), in: try lab.inode("d"), mode: .replace)
+            _ = try lab.replica.change {
+                try $0.rename(
+                    try ItemName("a"), in: .root, to: try ItemName("b"), in: $0.rows.resolve("d"), mode: .replace)
+            }
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode(committed ? "d/b" : "a")
             #expect(try lab.bytes(of: inode) == "hello")
@@ -137,8 +141,10 @@ import Testing
             try lab.makeFile("a", in: inner)
             _ = try lab.makeDirectory("x")
         } act: { lab in
-            _ = try lab.replica.rename(
-                try ItemName("d"), in: .root, to: try ItemName("y"), in: try lab.inode("x"), mode: .replace)
+            _ = try lab.replica.change {
+                try $0.rename(
+                    try ItemName("d"), in: .root, to: try ItemName("y"), in: $0.rows.resolve("x"), mode: .replace)
+            }
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try lab.bytes(of: try lab.inode(committed ? "x/y/e/a" : "d/e/a")) == "hello")
             #expect(lab.exists(committed ? "x/y/e/a" : "d/e/a"))
@@ -150,9 +156,11 @@ import Testing
             try lab.makeFile("a", bytes: "new bytes")
             try lab.makeFile("b", bytes: "old")
         } act: { lab in
-            let renamed = try lab.replica.rename(
-                try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
-            if let replaced = renamed.replaced { try lab.replica.forget(replaced.inode) }
+            let renamed = try lab.replica.change {
+                try $0.rename(
+                    try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+            }
+            if let replaced = renamed.replaced { try lab.forget(replaced.inode) }
         } verify: { (lab: Lab, committed: Bool) throws in
             let isRenamed = try lab.inodeIfPresent("a") == nil
             if committed { #expect(isRenamed) }
@@ -166,8 +174,10 @@ import Testing
             try lab.makeFile("a", bytes: "aaa")
             try lab.makeFile("b", in: try lab.makeDirectory("d"), bytes: "bbbb")
         } act: { lab in
-            _ = try lab.replica.rename(
-                try ItemName("a"), in: .root, to: try ItemName("b"), in: try lab.inode("d"), mode: .exchange)
+            _ = try lab.replica.change {
+                try $0.rename(
+                    try ItemName("a"), in: .root, to: try ItemName("b"), in: $0.rows.resolve("d"), mode: .exchange)
+            }
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try lab.bytes(of: try lab.inode("a")) == (committed ? "bbbb" : "aaa"))
             #expect(try lab.bytes(of: try lab.inode("d/b")) == (committed ? "aaa" : "bbbb"))
@@ -179,7 +189,9 @@ import Testing
             try lab.makeFile("a", in: try lab.makeDirectory("d"), bytes: "aaa")
             try lab.makeFile("a", in: try lab.makeDirectory("e"), bytes: "bbbb")
         } act: { lab in
-            _ = try lab.replica.rename(try ItemName("d"), in: .root, to: try ItemName("e"), in: .root, mode: .exchange)
+            _ = try lab.replica.change {
+                try $0.rename(try ItemName("d"), in: .root, to: try ItemName("e"), in: .root, mode: .exchange)
+            }
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try lab.bytes(of: try lab.inode("d/a")) == (committed ? "bbbb" : "aaa"))
             #expect(try lab.bytes(of: try lab.inode("e/a")) == (committed ? "aaa" : "bbbb"))
@@ -190,10 +202,10 @@ import Testing
         try atEveryStep { lab in
             let inode = try lab.insertRemote("r")
             try lab.replica.writePlaceholders(in: .root)
-            let staging = try lab.replica.beginDownload(of: inode)
+            let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
             #expect(pwrite(staging.descriptor.rawValue, "12345", 5, 0) == 5)
         } act: { lab in
-            _ = try lab.replica.finishDownload(of: try lab.inode("r"))
+            _ = try lab.replica.change { try $0.finishDownload(of: $0.rows.resolve("r")) }
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
             // Bytes that have reached the backing directory are kept, whether or not the change was committed.
@@ -218,10 +230,10 @@ import Testing
                 _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
                 try transaction.setBase(entry, record: record, number: 8)
             }
-            let staging = try lab.replica.beginDownload(of: inode)
+            let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
             #expect(pwrite(staging.descriptor.rawValue, "1234567", 7, 0) == 7)
         } act: { lab in
-            _ = try lab.replica.finishDownload(of: try lab.inode("r"))
+            _ = try lab.replica.change { try $0.finishDownload(of: $0.rows.resolve("r")) }
         } verify: { (lab: Lab, committed: Bool) throws in
             let text = try lab.bytes(of: try lab.inode("r"))
             #expect(text == "1234567" || (!committed && text == "12345"))
@@ -233,7 +245,7 @@ import Testing
         try atEveryStep { lab in
             try lab.download(try lab.insertRemote("r"), bytes: "12345")
         } act: { lab in
-            try lab.replica.evict(try lab.inode("r"), generation: 0)
+            try lab.evict(try lab.inode("r"), generation: 0)
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
             #expect(try lab.replica.read { try $0.isLocal(inode) } == !committed)
@@ -247,11 +259,12 @@ import Testing
     @Test func `a crash while evicting a file with two names leaves the bytes or placeholders`() throws {
         try atEveryStep { lab in
             let inode = try lab.makeFile("a")
-            _ = try lab.replica.link(inode, in: try lab.makeDirectory("d"), as: try ItemName("b"))
+            let directory = try lab.makeDirectory("d")
+            _ = try lab.replica.change { try $0.link(inode, in: directory, as: try ItemName("b")) }
             try lab.uploadAll()
         } act: { lab in
             let inode = try lab.inode("a")
-            try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+            try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("a")
             #expect(try lab.inode("d/b") == inode)
@@ -266,7 +279,7 @@ import Testing
             try lab.insertRemote("r")
             try lab.replica.writePlaceholders(in: .root)
         } act: { lab in
-            _ = try lab.replica.replaceWithEmpty(try lab.inode("r"))
+            _ = try lab.replica.change { try $0.replaceWithEmpty($0.rows.resolve("r")) }
         } verify: { (lab: Lab, committed: Bool) throws in
             let attributes = try lab.replica.read { try $0.attributes(of: $0.resolve("r")) }
             #expect(attributes.size == (committed ? 0 : 5))
@@ -279,9 +292,11 @@ import Testing
         try atEveryStep { lab in
             try lab.makeFile("a")
         } act: { lab in
-            _ = try lab.replica.setAttributes(
-                of: try lab.inode("a"),
-                AttributeChange(mode: 0o400, modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 5)))
+            _ = try lab.replica.change {
+                try $0.setAttributes(
+                    of: $0.rows.resolve("a"),
+                    AttributeChange(mode: 0o400, modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 5)))
+            }
         } verify: { (lab: Lab, committed: Bool) throws in
             let attributes = try lab.replica.read { try $0.attributes(of: $0.resolve("a")) }
             #expect((attributes.mode == 0o400) == committed)

@@ -7,7 +7,7 @@ import Testing
 /// Paused and excluded items, and deletions that are held until they are confirmed.
 @Suite struct HoldingTests {
     private func pause(_ path: String, _ isPaused: Bool = true, in lab: Lab) throws {
-        try lab.replica.setPaused(isPaused, of: try lab.inode(path))
+        try lab.replica.change { try $0.setPaused(isPaused, of: $0.rows.resolve(path)) }
     }
 
     // MARK: Pausing
@@ -53,7 +53,9 @@ import Testing
         let folder = try lab.makeDirectory("folder")
         try lab.makeFile("new", in: folder)
         for name in ["old", "folder"] {
-            _ = try lab.replica.rename(lab.name(name), in: .root, to: lab.name(name), in: trash, mode: .noReplace)
+            _ = try lab.replica.change {
+                try $0.rename(lab.name(name), in: .root, to: lab.name(name), in: trash, mode: .noReplace)
+            }
         }
         let trashed = try Set(lab.pendingNames())
         #expect(trashed.isSuperset(of: ["old", "folder"]) && !trashed.contains("new"))
@@ -63,7 +65,9 @@ import Testing
         #expect(try lab.replica.read { try $0.totals().uploads } == TransferTotals())
         #expect(try lab.replica.read { try $0.newItemsInTrash() } == UnsyncedItems(itemCount: 1, byteCount: 5))
         // Put back, it is uploaded.
-        _ = try lab.replica.rename(lab.name("folder"), in: trash, to: lab.name("folder"), in: .root, mode: .noReplace)
+        _ = try lab.replica.change {
+            try $0.rename(lab.name("folder"), in: trash, to: lab.name("folder"), in: .root, mode: .noReplace)
+        }
         #expect(try Set(lab.pendingNames()).isSuperset(of: ["folder", "new"]))
         #expect(try lab.replica.check() == [])
     }
@@ -95,9 +99,9 @@ import Testing
         try lab.makeFile("b")
         try lab.uploadAll()
         let old = try ["a", "d", "d/in d", "b"].map { try #require(try lab.item($0)) }
-        for name in ["a", "b"] { _ = try lab.replica.removeFile(lab.name(name), in: .root) }
-        _ = try lab.replica.removeFile(lab.name("in d"), in: d)
-        _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
+        for name in ["a", "b"] { _ = try lab.removeFile(lab.name(name), in: .root) }
+        _ = try lab.removeFile(lab.name("in d"), in: d)
+        _ = try lab.removeDirectory(lab.name("d"), in: .root)
         let waiting = PendingExclusion(deletionsAfter: 0)
         #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: waiting).isEmpty })
         try lab.makeFile("a")
@@ -115,9 +119,9 @@ import Testing
         let d = try lab.makeDirectory("d")
         try lab.makeFile("f", in: d)
         try lab.uploadAll()
-        _ = try lab.replica.rename(lab.name("f"), in: d, to: lab.name("f"), in: .root, mode: .replace)
+        _ = try lab.replica.change { try $0.rename(lab.name("f"), in: d, to: lab.name("f"), in: .root, mode: .replace) }
         try pause("f", in: lab)
-        _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
+        _ = try lab.removeDirectory(lab.name("d"), in: .root)
         #expect(try lab.pendingNames() == [])
         try pause("f", false, in: lab)
         #expect(try lab.pendingNames().count == 2)
@@ -129,7 +133,7 @@ import Testing
         try lab.makeFile("f", in: d)
         try lab.uploadAll()
         try pause("d", in: lab)
-        _ = try lab.replica.removeFile(lab.name("f"), in: d)
+        _ = try lab.removeFile(lab.name("f"), in: d)
         #expect(try lab.pendingNames() == [])
         try pause("d", false, in: lab)
         #expect(try lab.pendingNames().count == 2)
@@ -138,7 +142,7 @@ import Testing
     @Test func `a paused container stays paused after a kill`() throws {
         let lab = try Lab()
         #expect(try !lab.replica.read { try $0.isContainerPaused() })
-        try lab.replica.setPaused(true, of: .root)
+        try lab.replica.change { try $0.setPaused(true, of: .root) }
         try lab.killAndOpen()
         #expect(try lab.replica.read { try $0.isContainerPaused() } && lab.replica.read { try $0.isPaused(.root) })
     }
@@ -152,7 +156,7 @@ import Testing
         try lab.makeFile("other")
         try lab.uploadAll()
         let (directory, file) = (try #require(try lab.item("d")), try #require(try lab.item("d/f")))
-        try lab.replica.setExcluded(true, of: d)
+        try lab.replica.change { try $0.setExcluded(true, of: d) }
         #expect(try Set(lab.pendingNames()) == ["delete \(directory)", "delete \(file)"])
         #expect(try lab.item("d") == nil && lab.item("d/f") == nil)
         #expect(try lab.bytes(of: f) == "hello")
@@ -162,7 +166,7 @@ import Testing
         try lab.makeFile("new", in: d)
         #expect(try lab.item("d/new") == nil)
         #expect(try lab.replica.check() == [])
-        try lab.replica.setExcluded(false, of: d)
+        try lab.replica.change { try $0.setExcluded(false, of: d) }
         #expect(try Set(lab.pendingNames()).isSuperset(of: ["d", "f", "new"]))
         #expect(try lab.item("d/f") != nil && lab.item("d/f") != file)
         #expect(try lab.replica.read { try $0.inode(f).content } == nil)
@@ -175,9 +179,9 @@ import Testing
         try lab.uploadAll()
         try lab.insertRemote("r", in: d)
         let refusal = FileError(.notLocal, "the bytes of #3 are not local")
-        #expect(throws: refusal) { try lab.replica.setExcluded(true, of: d) }
+        #expect(throws: refusal) { try lab.replica.change { try $0.setExcluded(true, of: d) } }
         let nextRefusal = FileError(.invalid, "a container cannot be excluded from its own sync")
-        #expect(throws: nextRefusal) { try lab.replica.setExcluded(true, of: .root) }
+        #expect(throws: nextRefusal) { try lab.replica.change { try $0.setExcluded(true, of: .root) } }
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.item("d/r") != nil)
     }
@@ -185,11 +189,15 @@ import Testing
     @Test func `an exclusion survives a rename and an atomic save`() throws {
         let lab = try Lab()
         let f = try lab.makeFile("f")
-        try lab.replica.setExcluded(true, of: f)
-        _ = try lab.replica.rename(lab.name("f"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
+        try lab.replica.change { try $0.setExcluded(true, of: f) }
+        _ = try lab.replica.change {
+            try $0.rename(lab.name("f"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
+        }
         #expect(try lab.item("g") == nil && lab.replica.read { try $0.isExcluded(f) })
         try lab.makeFile("temporary", bytes: "new")
-        _ = try lab.replica.rename(lab.name("temporary"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(lab.name("temporary"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
+        }
         #expect(try lab.item("g") == nil && lab.replica.read { try $0.isExcluded($0.resolve("g")) })
         #expect(try lab.bytes(of: try lab.inode("g")) == "new")
         #expect(try lab.pendingNames() == [])
@@ -200,9 +208,9 @@ import Testing
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let f = try lab.makeFile("f", in: d)
-        try lab.replica.setExcluded(true, of: f)
-        try lab.replica.setExcluded(true, of: d)
-        try lab.replica.setExcluded(false, of: d)
+        try lab.replica.change { try $0.setExcluded(true, of: f) }
+        try lab.replica.change { try $0.setExcluded(true, of: d) }
+        try lab.replica.change { try $0.setExcluded(false, of: d) }
         #expect(try lab.item("d") != nil && lab.item("d/f") == nil)
     }
 
@@ -212,19 +220,19 @@ import Testing
         let lab = try Lab()
         for index in 0..<6 { try lab.makeFile("\(index)") }
         try lab.uploadAll()
-        for index in 0..<4 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
+        for index in 0..<4 { _ = try lab.removeFile(lab.name("\(index)"), in: .root) }
         // The lab's clock advances by a second with every change.
         let deletions = try lab.replica.read { try $0.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0) }
         #expect(deletions.count == 4 && deletions.longestRun == 1 && deletions.itemCount == 2 && !deletions.areHeld)
         let run = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(1), ifMoreThan: 4) }
         #expect(run.longestRun == 4 && run.lastRun == 4 && run.itemCount == 0)
-        try lab.replica.setDeletionsHeld(true)
+        try lab.replica.change { try $0.setDeletionsHeld(true) }
         let held = PendingExclusion(deletionsAfter: deletions.confirmed)
         #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: held).isEmpty })
         try lab.killAndOpen()
         #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).areHeld })
-        try lab.replica.confirmDeletions()
-        _ = try lab.replica.removeFile(lab.name("4"), in: .root)
+        try lab.replica.change { try $0.confirmDeletions() }
+        _ = try lab.removeFile(lab.name("4"), in: .root)
         let left = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0) }
         #expect(left.count == 1 && left.lastRun == 1 && !left.areHeld)
         let confirmed = PendingExclusion(deletionsAfter: left.confirmed)
@@ -236,8 +244,8 @@ import Testing
         let pending = try lab.replica.read { try $0.pending(limit: limit, after: 0) }.filter {
             if case .delete = $0.change { true } else { false }
         }
-        try lab.replica.change { transaction in
-            try transaction.dequeueDeletions(pending.map { (item: $0.item, position: $0.position) }, gap: .seconds(30))
+        try lab.replica.change {
+            try $0.dequeueDeletions(pending.map { (item: $0.item, position: $0.position) }, gap: .seconds(30))
         }
     }
 
@@ -245,21 +253,21 @@ import Testing
         let lab = try Lab()
         for index in 0..<9 { try lab.makeFile("\(index)") }
         try lab.uploadAll()
-        for index in 0..<3 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
+        for index in 0..<3 { _ = try lab.removeFile(lab.name("\(index)"), in: .root) }
         try sendDeletions(lab, limit: 2)
         try sendDeletions(lab)
         #expect(
             try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) } == PendingDeletions())
-        _ = try lab.replica.removeFile(lab.name("3"), in: .root)
+        _ = try lab.removeFile(lab.name("3"), in: .root)
         try lab.killAndOpen()
         let next = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) }
         #expect(next.count == 1 && next.leftCount == 3 && next.longestRun == 4 && next.itemCount == 5)
         // A longer gap starts a new run.
         let later = try lab.replica.read { try $0.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0) }
         #expect(later.count == 1 && later.leftCount == 0 && later.longestRun == 1)
-        try lab.replica.confirmDeletions()
+        try lab.replica.change { try $0.confirmDeletions() }
         try sendDeletions(lab)
-        _ = try lab.replica.removeFile(lab.name("4"), in: .root)
+        _ = try lab.removeFile(lab.name("4"), in: .root)
         #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0).leftCount } == 0)
     }
 
@@ -267,12 +275,12 @@ import Testing
         let lab = try Lab()
         for name in ["a", "b"] { try lab.makeFile(name) }
         try lab.uploadAll()
-        for name in ["a", "b"] { _ = try lab.replica.removeFile(lab.name(name), in: .root) }
+        for name in ["a", "b"] { _ = try lab.removeFile(lab.name(name), in: .root) }
         try lab.makeFile("a")
         try sendDeletions(lab)
         try lab.makeFile("c")
         try lab.uploadAll()
-        _ = try lab.replica.removeFile(lab.name("c"), in: .root)
+        _ = try lab.removeFile(lab.name("c"), in: .root)
         #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).leftCount } == 1)
     }
 
@@ -284,10 +292,10 @@ import Testing
         try lab.makeFile("g")
         try lab.uploadAll(number: 3)
         let items = try ["d", "d/e", "d/e/f", "g"].map { try lab.item($0) }
-        _ = try lab.replica.removeFile(lab.name("f"), in: e)
-        _ = try lab.replica.removeDirectory(lab.name("e"), in: d)
-        _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
-        _ = try lab.replica.removeFile(lab.name("g"), in: .root)
+        _ = try lab.removeFile(lab.name("f"), in: e)
+        _ = try lab.removeDirectory(lab.name("e"), in: d)
+        _ = try lab.removeDirectory(lab.name("d"), in: .root)
+        _ = try lab.removeFile(lab.name("g"), in: .root)
         try lab.makeFile("g", bytes: "in its place")
         // One at a time, so that later changes find directories that earlier ones restored.
         var restored: Set<String> = []

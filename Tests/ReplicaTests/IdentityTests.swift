@@ -11,10 +11,12 @@ import Testing
         try lab.makeFile("doc", bytes: "old")
         try lab.uploadAll(number: 3)
         let item = try lab.item("doc")
-        try lab.replica.setPinned(true, of: try lab.inode("doc"))
+        try lab.replica.change { try $0.setPinned(true, of: $0.rows.resolve("doc")) }
         let temporary = try lab.makeFile("tmp", bytes: "new bytes")
-        let renamed = try lab.replica.rename(
-            try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
+        let renamed = try lab.replica.change {
+            try $0.rename(
+                try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
+        }
         #expect(renamed.moved == temporary)
         let entry = try lab.replica.read { try $0.existingEntry(try ItemName("doc"), in: .root) }
         #expect(entry.item == item && entry.pinned == true && entry.baseNumber == 3 && entry.inode == temporary)
@@ -30,7 +32,9 @@ import Testing
         try lab.uploadAll(number: 4)
         let a = try #require(try lab.item("a"))
         let b = try lab.item("b")
-        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+        }
         #expect(try lab.item("b") == b)
         #expect(try lab.pendingNames() == ["delete \(a)", "b"])
         guard case .delete(4) = try lab.replica.read({ try $0.pending(limit: 9, after: 0) })[0].change else {
@@ -46,7 +50,9 @@ import Testing
         try lab.makeFile("b", bytes: "bbb")
         try lab.uploadAll()
         let (a, b) = (try lab.item("a"), try lab.item("b"))
-        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .exchange)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .exchange)
+        }
         #expect(try lab.item("a") == a && lab.item("b") == b)
         #expect(try lab.inode("b") == inode)
         #expect(try lab.pendingNames().sorted() == ["a", "b"])
@@ -59,7 +65,9 @@ import Testing
         try lab.makeFile("x", in: d)
         try lab.uploadAll()
         let (a, item) = (try lab.item("a"), try lab.item("d"))
-        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("d"), in: .root, mode: .exchange)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("a"), in: .root, to: try ItemName("d"), in: .root, mode: .exchange)
+        }
         #expect(try lab.item("a") == item && lab.item("d") == a)
         #expect(try lab.bytes(of: try lab.inode("a/x")) == "hello")
         #expect(try lab.bytes(of: try lab.inode("d")) == "aaa")
@@ -71,8 +79,12 @@ import Testing
         try lab.makeFile("a")
         try lab.uploadAll()
         let item = try lab.item("a")
-        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
-        _ = try lab.replica.rename(try ItemName("b"), in: .root, to: try ItemName("c"), in: .root, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+        }
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("b"), in: .root, to: try ItemName("c"), in: .root, mode: .replace)
+        }
         #expect(try lab.item("c") == item)
         #expect(try lab.pendingNames() == ["c"])
     }
@@ -80,12 +92,12 @@ import Testing
     @Test func `an item removed before its first upload leaves the outbox`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
-        _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        _ = try lab.removeFile(try ItemName("a"), in: .root)
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         try lab.makeFile("b")
         try lab.uploadAll(number: 9)
         let b = try #require(try lab.item("b"))
-        _ = try lab.replica.removeFile(try ItemName("b"), in: .root)
+        _ = try lab.removeFile(try ItemName("b"), in: .root)
         #expect(try lab.pendingNames() == ["delete \(b)"])
     }
 
@@ -97,13 +109,17 @@ import Testing
         try lab.makeFile(".DS_Store")
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try lab.item("build.nosync/inner/a") == nil)
-        _ = try lab.replica.rename(
-            try ItemName("build.nosync"), in: .root, to: try ItemName("build"), in: .root, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(
+                try ItemName("build.nosync"), in: .root, to: try ItemName("build"), in: .root, mode: .replace)
+        }
         #expect(try lab.pendingNames() == ["build", "inner", "a"])
         #expect(try lab.replica.check() == [])
         try lab.uploadAll()
-        _ = try lab.replica.rename(
-            try ItemName("build"), in: .root, to: try ItemName("build.nosync"), in: .root, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(
+                try ItemName("build"), in: .root, to: try ItemName("build.nosync"), in: .root, mode: .replace)
+        }
         #expect(try lab.replica.read { try $0.pendingCount() } == 3)
         #expect(try lab.pendingNames().allSatisfy { $0.hasPrefix("delete") })
         #expect(try lab.item("build.nosync/inner/a") == nil)
@@ -117,23 +133,27 @@ import Testing
         let inode = try lab.makeFile("a")
         let directory = try lab.makeDirectory("d")
         try lab.uploadAll()
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(owner: 1, group: 2))
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(accessed: Timestamp(rawValue: 5)))
+        _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(owner: 1, group: 2)) }
+        _ = try lab.replica.change {
+            try $0.setAttributes(of: inode, AttributeChange(accessed: Timestamp(rawValue: 5)))
+        }
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
+        _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(mode: 0o600)) }
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(modified: Timestamp(rawValue: 5)))
+        _ = try lab.replica.change {
+            try $0.setAttributes(of: inode, AttributeChange(modified: Timestamp(rawValue: 5)))
+        }
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
-        try lab.replica.setXattr("user.a", [1], of: inode, mode: .any)
+        try lab.replica.change { try $0.setXattr("user.a", [1], of: inode, mode: .any) }
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
         let changed = try lab.replica.read { try $0.attributes(of: inode).changed }
-        try lab.replica.setXattr("user.a", [1], of: inode, mode: .replace)
+        try lab.replica.change { try $0.setXattr("user.a", [1], of: inode, mode: .replace) }
         #expect(try lab.replica.read { try $0.attributes(of: inode).changed } == changed)
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
-        try lab.replica.setXattr("user.a", [], of: inode, mode: .any)
+        try lab.replica.change { try $0.setXattr("user.a", [], of: inode, mode: .any) }
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
         // Changing a directory's entries changes its modification time, which is synced.
@@ -150,8 +170,8 @@ import Testing
         let inner = try lab.makeDirectory("inner", in: outer)
         try lab.makeFile("a", in: inner)
         // A mode change moves both directories to the end of the queue.
-        _ = try lab.replica.setAttributes(of: inner, AttributeChange(mode: 0o700))
-        _ = try lab.replica.setAttributes(of: outer, AttributeChange(mode: 0o700))
+        _ = try lab.replica.change { try $0.setAttributes(of: inner, AttributeChange(mode: 0o700)) }
+        _ = try lab.replica.change { try $0.setAttributes(of: outer, AttributeChange(mode: 0o700)) }
         #expect(try lab.pendingNames() == ["early", "outer", "inner", "a"])
         let first = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
         #expect(first.count == 1)
@@ -171,8 +191,10 @@ import Testing
         let file = try lab.makeFile("a", in: d)
         try lab.uploadAll()
         let item = try #require(try lab.item("d"))
-        _ = try lab.replica.rename(try ItemName("a"), in: d, to: try ItemName("a"), in: .root, mode: .replace)
-        _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("a"), in: d, to: try ItemName("a"), in: .root, mode: .replace)
+        }
+        _ = try lab.removeDirectory(try ItemName("d"), in: .root)
         // A later change of the file moves it behind the deletion in the queue.
         try lab.write("HELLO", to: file, try lab.replica.openBytes(of: file))
         #expect(try lab.pendingNames() == ["a", "delete \(item)"])
@@ -214,9 +236,7 @@ import Testing
         let lab = try Lab()
         let stored = try #require(Lab.content(size: 10).pieces[0].stored)
         #expect(try lab.replica.read { try $0.chunkLocation(stored.hash) } == nil)
-        try lab.replica.change { transaction in
-            try transaction.rememberChunks([(stored.hash, stored, 10)])
-        }
+        try lab.replica.change { try $0.rememberChunks([(stored.hash, stored, 10)]) }
         #expect(try lab.replica.read { try $0.chunkLocation(stored.hash) } == stored)
     }
 }

@@ -5,8 +5,10 @@ import Testing
 
 @Suite struct IgnoringTests {
     private func rename(_ lab: Lab, _ name: String, _ newName: String, in parent: InodeNumber = .root) throws {
-        _ = try lab.replica.rename(
-            try ItemName(name), in: parent, to: try ItemName(newName), in: parent, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(
+                try ItemName(name), in: parent, to: try ItemName(newName), in: parent, mode: .replace)
+        }
     }
 
     @Test func `new items that match stay local, and so does everything in an ignored directory`() throws {
@@ -55,8 +57,10 @@ import Testing
         lab.ignoring = ["*.o", "node_modules/"]
         try lab.restart()
         try rename(lab, "a.o", "b.o")
-        _ = try lab.replica.rename(
-            try ItemName("b.o"), in: .root, to: try ItemName("b.o"), in: directory, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(
+                try ItemName("b.o"), in: .root, to: try ItemName("b.o"), in: directory, mode: .replace)
+        }
         #expect(try lab.item("d/b.o") == file)
         // An atomic save keeps the item of the name.
         try lab.makeFile("new", in: directory)
@@ -92,9 +96,11 @@ import Testing
         try rename(lab, "a", "b")
         #expect(try lab.item("b/cache") == item && item != nil)
         _ = try lab.makeDirectory("c")
-        _ = try lab.replica.rename(
-            try ItemName("cache"), in: try lab.inode("b"), to: try ItemName("kept"), in: try lab.inode("b"),
-            mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(
+                try ItemName("cache"), in: $0.rows.resolve("b"), to: try ItemName("kept"), in: $0.rows.resolve("b"),
+                mode: .replace)
+        }
         #expect(try lab.item("b/kept") == item)
         try rename(lab, "kept", "cache", in: try lab.inode("b"))
         #expect(try lab.item("b/cache") == nil)
@@ -111,8 +117,10 @@ import Testing
 /// The usual names match only what programs make under them.
 @Suite struct ProgramFileTests {
     private func move(_ lab: Lab, _ name: String, to newName: String) throws -> Renamed {
-        try lab.replica.rename(
-            try ItemName(name), in: .root, to: try ItemName(newName), in: .root, mode: .replace)
+        try lab.replica.change {
+            try $0.rename(
+                try ItemName(name), in: .root, to: try ItemName(newName), in: .root, mode: .replace)
+        }
     }
 
     @Test(arguments: ["4913", "lu2024.tmp", ".movie.swf", "~$x", ".~lock.x#", ".DS_Store", ".#x", ".fuse_hidden1"])
@@ -162,7 +170,7 @@ import Testing
         try lab.makeFile("4913", bytes: "")
         // By the clock of the test, which the disk does not know.
         for name in ["lu1.tmp", "4913"] {
-            _ = try lab.replica.setAttributes(of: try lab.inode(name), AttributeChange(mode: 0o600))
+            _ = try lab.replica.change { try $0.setAttributes(of: $0.rows.resolve(name), AttributeChange(mode: 0o600)) }
         }
         #expect(try lab.replica.syncUnlikeTemporary { _ in false } == 0)
         lab.clock.pass(seconds: 700)

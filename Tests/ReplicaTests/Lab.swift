@@ -128,16 +128,36 @@ extension Lab {
     }
 
     func write(_ bytes: String, to number: InodeNumber, _ descriptor: Descriptor) throws {
-        try replica.markModified(number)
+        try replica.change { try $0.markModified(number) }
         let data = Array(bytes.utf8)
         #expect(pwrite(descriptor.rawValue, data, data.count, 0) == data.count)
-        try replica.recordBytes(of: number, from: descriptor)
+        try replica.change { try $0.recordBytes(of: number, from: descriptor) }
     }
 
     func makeDirectory(_ text: String, in parent: InodeNumber = .root) throws -> InodeNumber {
-        try replica.makeDirectory(
-            try ItemName(text), in: parent, mode: 0o755, owner: getuid(), group: getgid()
-        ).inode
+        try replica.change {
+            try $0.makeDirectory(
+                try ItemName(text), in: parent, mode: 0o755, owner: getuid(), group: getgid()
+            ).inode
+        }
+    }
+
+    // What frees disk space may use the reserve.
+
+    @discardableResult
+    func removeFile(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
+        try replica.change(freeing: true) { try $0.removeFile(name, in: parent) }
+    }
+
+    @discardableResult
+    func removeDirectory(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
+        try replica.change(freeing: true) { try $0.removeDirectory(name, in: parent) }
+    }
+
+    func forget(_ number: InodeNumber) throws { try replica.change(freeing: true) { try $0.forget(number) } }
+
+    func evict(_ number: InodeNumber, generation: Int64) throws {
+        try replica.change(freeing: true) { try $0.evict(number, generation: generation) }
     }
 
     func bytes(of number: InodeNumber) throws -> String {
@@ -223,17 +243,15 @@ extension Lab {
         let parentItem =
             parent == .root ? ItemID.root : try #require(try replica.read { try $0.entries(of: parent).first?.item })
         let record = try record(name, parent: parentItem, size: size, content: content)
-        return try replica.change { transaction in
-            try transaction.insert(record, content: content, in: parent, number: number)
-        }
+        return try replica.change { try $0.insert(record, content: content, in: parent, number: number) }
     }
 
     @discardableResult
     func download(_ number: InodeNumber, bytes: String) throws -> InodeNumber {
-        let staging = try replica.beginDownload(of: number)
+        let staging = try replica.change { try $0.beginDownload(of: number) }
         let data = Array(bytes.utf8)
         #expect(pwrite(staging.descriptor.rawValue, data, data.count, 0) == data.count)
-        return try replica.finishDownload(of: number)
+        return try replica.change { try $0.finishDownload(of: number) }
     }
 
     func item(_ path: String) throws -> ItemID? {

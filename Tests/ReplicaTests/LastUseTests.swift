@@ -10,7 +10,9 @@ import Testing
         let away = try lab.insertRemote("away")
         let files = try ["a", "b", "c"].map { try lab.makeFile($0) }
         let times = [30, 10, 20].map { Timestamp(seconds: 4_000_000_000 + $0, nanoseconds: 0) }
-        try lab.replica.note(uses: Dictionary(uniqueKeysWithValues: zip(files, times) + [(away, times[0])]))
+        try lab.replica.change {
+            try $0.note(uses: Dictionary(uniqueKeysWithValues: zip(files, times) + [(away, times[0])]))
+        }
         let all = try lab.replica.read { try $0.heldFiles(after: nil, limit: 10) }
         #expect(all.map(\.inode) == [files[1], files[2], files[0]])
         #expect(all.map(\.used) == [times[1], times[2], times[0]])
@@ -25,7 +27,7 @@ import Testing
         let file = try lab.makeFile("a")
         let known = try #require(try lab.replica.read { try $0.heldFiles(after: nil, limit: 1).first }).used
         #expect(known > Timestamp(rawValue: 0))
-        try lab.replica.note(uses: [file: Timestamp(rawValue: 5), InodeNumber(99999): known])
+        try lab.replica.change { try $0.note(uses: [file: Timestamp(rawValue: 5), InodeNumber(99999): known]) }
         #expect(try lab.replica.read { try $0.heldFiles(after: nil, limit: 2) }.map(\.used) == [known])
     }
 
@@ -38,7 +40,7 @@ import Testing
         #expect(held.inode == inode && held.used > Timestamp(rawValue: 0))
         #expect(held.byteCount > 0)
         #expect(try lab.replica.read { try $0.heldByteCount() } == held.byteCount)
-        try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+        try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         #expect(try lab.replica.read { try $0.heldByteCount() } == 0)
         #expect(try lab.replica.read { try $0.heldFiles(after: nil, limit: 1) } == [])
     }

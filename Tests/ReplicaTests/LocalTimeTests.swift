@@ -43,7 +43,7 @@ import Testing
         // Programs that have the older bytes open.
         #expect(kept.modified == before && kept.localModified == nil)
         _ = consume old
-        try lab.replica.forget(inode)
+        try lab.forget(inode)
         #expect(try lab.replica.check() == [])
     }
 
@@ -55,14 +55,16 @@ import Testing
         switch how {
         case "touched":
             time = Timestamp(rawValue: 99)
-            let answer = try lab.replica.setAttributes(of: inode, AttributeChange(modified: time))
+            let answer = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(modified: time)) }
             #expect(answer.localModified == nil && answer.modified == time)
         case "renamed":
             time = before
             try lab.makeFile("s")
-            _ = try lab.replica.rename(try ItemName("r"), in: .root, to: try ItemName("s"), in: .root, mode: .replace)
+            _ = try lab.replica.change {
+                try $0.rename(try ItemName("r"), in: .root, to: try ItemName("s"), in: .root, mode: .replace)
+            }
         default:
-            try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+            try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         }
         let attributes = try lab.replica.read { try $0.attributes(of: inode) }
         #expect(attributes.modified == time && attributes.localModified == nil)

@@ -35,16 +35,18 @@ import Testing
         let d = try ItemName("d")
         let z = try ItemName("z")
         fails(.exists) { _ = try replica.createFile(a, in: .root, mode: 0o644, owner: 0, group: 0) }
-        fails(.exists) { _ = try replica.makeDirectory(d, in: .root, mode: 0o755, owner: 0, group: 0) }
+        fails(.exists) {
+            _ = try replica.change { try $0.makeDirectory(d, in: .root, mode: 0o755, owner: 0, group: 0) }
+        }
         fails(.notDirectory) { _ = try replica.createFile(z, in: file, mode: 0o644, owner: 0, group: 0) }
         fails(.notFound) { _ = try replica.createFile(z, in: InodeNumber(999), mode: 0o644, owner: 0, group: 0) }
         fails(.notFound) { _ = try replica.read { try $0.lookup(z, in: .root) } }
-        fails(.notFound) { _ = try replica.removeFile(z, in: .root) }
-        fails(.isDirectory) { _ = try replica.removeFile(d, in: .root) }
-        fails(.notDirectory) { _ = try replica.removeDirectory(a, in: .root) }
-        fails(.notEmpty) { _ = try replica.removeDirectory(d, in: .root) }
-        fails(.notPermitted) { _ = try replica.link(directory, in: .root, as: z) }
-        fails(.exists) { _ = try replica.link(file, in: .root, as: d) }
+        fails(.notFound) { _ = try replica.change(freeing: true) { try $0.removeFile(z, in: .root) } }
+        fails(.isDirectory) { _ = try replica.change(freeing: true) { try $0.removeFile(d, in: .root) } }
+        fails(.notDirectory) { _ = try replica.change(freeing: true) { try $0.removeDirectory(a, in: .root) } }
+        fails(.notEmpty) { _ = try replica.change(freeing: true) { try $0.removeDirectory(d, in: .root) } }
+        fails(.notPermitted) { _ = try replica.change { try $0.link(directory, in: .root, as: z) } }
+        fails(.exists) { _ = try replica.change { try $0.link(file, in: .root, as: d) } }
         #expect(try replica.check() == [])
     }
 
@@ -58,7 +60,9 @@ import Testing
         _ = try lab.makeDirectory("empty")
         func rename(_ old: String, _ new: String, in parent: InodeNumber = .root, _ mode: RenameMode = .replace) throws
         {
-            _ = try replica.rename(try ItemName(old), in: .root, to: try ItemName(new), in: parent, mode: mode)
+            _ = try replica.change {
+                try $0.rename(try ItemName(old), in: .root, to: try ItemName(new), in: parent, mode: mode)
+            }
         }
         fails(.notFound) { try rename("z", "y") }
         fails(.exists) { try rename("a", "b", .noReplace) }
@@ -80,10 +84,12 @@ import Testing
         _ = try lab.makeDirectory("x", in: d)
         #expect(try lab.replica.read { try $0.attributes(of: d).linkCount } == 3)
         #expect(try lab.replica.read { try $0.attributes(of: .root).linkCount } == 4)
-        _ = try lab.replica.rename(try ItemName("x"), in: d, to: try ItemName("x"), in: e, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("x"), in: d, to: try ItemName("x"), in: e, mode: .replace)
+        }
         #expect(try lab.replica.read { try $0.attributes(of: d).linkCount } == 2)
         #expect(try lab.replica.read { try $0.attributes(of: e).linkCount } == 3)
-        _ = try lab.replica.removeDirectory(try ItemName("x"), in: e)
+        _ = try lab.removeDirectory(try ItemName("x"), in: e)
         #expect(try lab.replica.read { try $0.attributes(of: e).linkCount } == 2)
         #expect(try lab.replica.read { try $0.attributes(of: e).size } == 4096)
     }
@@ -94,9 +100,11 @@ import Testing
         try lab.makeFile("a", in: d)
         let e = try lab.makeDirectory("e")
         try lab.makeFile("gone", in: e)
-        _ = try lab.replica.removeFile(try ItemName("gone"), in: e)
-        let renamed = try lab.replica.rename(
-            try ItemName("d"), in: .root, to: try ItemName("e"), in: .root, mode: .replace)
+        _ = try lab.removeFile(try ItemName("gone"), in: e)
+        let renamed = try lab.replica.change {
+            try $0.rename(
+                try ItemName("d"), in: .root, to: try ItemName("e"), in: .root, mode: .replace)
+        }
         #expect(renamed.moved == d && renamed.replaced?.inode == e)
         #expect(try lab.bytes(of: try lab.inode("e/a")) == "hello")
         #expect(try lab.replica.check() == [])
@@ -107,26 +115,26 @@ import Testing
     @Test func `an unlinked file stays usable until it is forgotten`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        let removed = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        let removed = try lab.removeFile(try ItemName("a"), in: .root)
         #expect(removed.linkCount == 0 && removed.inode == inode)
         #expect(!lab.exists("a"))
         #expect(try lab.bytes(of: inode) == "hello")
         #expect(try lab.replica.read { try $0.attributes(of: inode).linkCount } == 0)
-        fails(.notFound) { _ = try lab.replica.link(inode, in: .root, as: try ItemName("b")) }
+        fails(.notFound) { _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("b")) } }
         try lab.write("HELLO", to: inode, try lab.replica.openBytes(of: inode))
-        try lab.replica.forget(inode)
+        try lab.forget(inode)
         fails(.notFound) { _ = try lab.replica.read { try $0.attributes(of: inode) } }
         try lab.replica.makeDurable()
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
         let live = try lab.makeFile("b")
-        try lab.replica.forget(live)
+        try lab.forget(live)
         #expect(try lab.bytes(of: live) == "hello")
     }
 
     @Test func `unlinked open files are gone after a restart`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        _ = try lab.removeFile(try ItemName("a"), in: .root)
         try lab.restart()
         fails(.notFound) { _ = try lab.replica.read { try $0.attributes(of: inode) } }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
@@ -135,16 +143,19 @@ import Testing
     @Test func `two names share one file`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        let linked = try lab.replica.link(inode, in: try lab.makeDirectory("d"), as: try ItemName("b"))
+        let directory = try lab.makeDirectory("d")
+        let linked = try lab.replica.change { try $0.link(inode, in: directory, as: try ItemName("b")) }
         #expect(linked.linkCount == 2 && linked.inode == inode)
         #expect(try String(contentsOfFile: lab.files("d/b"), encoding: .utf8) == "hello")
         let items = try lab.replica.read { try $0.entries(of: inode) }.compactMap(\.item)
         #expect(Set(items).count == 2)
         // Renaming one name over another of the same file does nothing.
-        _ = try lab.replica.rename(
-            try ItemName("a"), in: .root, to: try ItemName("b"), in: try lab.inode("d"), mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(
+                try ItemName("a"), in: .root, to: try ItemName("b"), in: $0.rows.resolve("d"), mode: .replace)
+        }
         #expect(try lab.inode("a") == inode)
-        #expect(try lab.replica.removeFile(try ItemName("a"), in: .root).linkCount == 1)
+        #expect(try lab.removeFile(try ItemName("a"), in: .root).linkCount == 1)
         #expect(try lab.bytes(of: try lab.inode("d/b")) == "hello")
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
@@ -153,13 +164,17 @@ import Testing
 
     @Test func `special files are stored in the index and never synced`() throws {
         let lab = try Lab()
-        let fifo = try lab.replica.makeNode(
-            try ItemName("p"), in: .root, kind: .fifo, mode: 0o600, device: 0, owner: 0, group: 0)
+        let fifo = try lab.replica.change {
+            try $0.makeNode(
+                try ItemName("p"), in: .root, kind: .fifo, mode: 0o600, device: 0, owner: 0, group: 0)
+        }
         #expect(fifo.kind == .fifo)
         #expect(try lab.item("p") == nil)
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
-        let device = try lab.replica.makeNode(
-            try ItemName("null"), in: .root, kind: .characterDevice, mode: 0o600, device: 0x103, owner: 0, group: 0)
+        let device = try lab.replica.change {
+            try $0.makeNode(
+                try ItemName("null"), in: .root, kind: .characterDevice, mode: 0o600, device: 0x103, owner: 0, group: 0)
+        }
         #expect(try lab.replica.read { try $0.attributes(of: device.inode).device } == 0x103)
         fails(.isDirectory) { _ = try lab.replica.openBytes(of: .root) }
         fails(.invalid) { _ = try lab.replica.openBytes(of: fifo.inode) }
@@ -174,7 +189,7 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile(text)
         try lab.uploadAll()
-        try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+        try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         #expect(try lab.replica.check() == [])
         try lab.replica.writePlaceholders(in: .root)
         #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")).count == 1)
@@ -185,7 +200,7 @@ import Testing
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
         #expect(lab.replica.repairReport.lines == [])
-        _ = try lab.replica.removeFile(try ItemName(text), in: .root)
+        _ = try lab.removeFile(try ItemName(text), in: .root)
         #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")) == [])
     }
 
@@ -195,7 +210,7 @@ import Testing
         let stub = try lab.makeFile(".x.icloud", bytes: "stub")
         try lab.uploadAll()
         for inode in [plain, stub] {
-            try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+            try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         }
         #expect(try lab.replica.check() == [])
         try lab.download(stub, bytes: "stub")
@@ -235,25 +250,35 @@ import Testing
         for name in ["b", "a", "d", "c"] { try lab.makeFile(name) }
         let before = try listing(lab)
         #expect(before.map(\.name) == ["b", "a", "d", "c"])
-        _ = try replica.removeFile(try ItemName("a"), in: .root)
+        _ = try replica.change(freeing: true) { try $0.removeFile(try ItemName("a"), in: .root) }
         #expect(try listing(lab, after: before[1].position).map(\.name) == ["d", "c"])
         #expect(
             try replica.read { try $0.children(of: .root, after: 0, through: before[2].position, limit: 9).count } == 2)
         // Saved atomically, replaced by another kind, and exchanged: the names were there all the time.
         try lab.makeFile("new")
-        _ = try replica.rename(try ItemName("new"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
-        _ = try replica.makeSymbolicLink(try ItemName("link"), in: .root, target: "x", owner: 0, group: 0)
-        _ = try replica.rename(try ItemName("link"), in: .root, to: try ItemName("d"), in: .root, mode: .replace)
+        _ = try replica.change {
+            try $0.rename(try ItemName("new"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+        }
+        _ = try replica.change {
+            try $0.makeSymbolicLink(try ItemName("link"), in: .root, target: "x", owner: 0, group: 0)
+        }
+        _ = try replica.change {
+            try $0.rename(try ItemName("link"), in: .root, to: try ItemName("d"), in: .root, mode: .replace)
+        }
         let directory = try lab.makeDirectory("dir")
-        _ = try replica.rename(
-            try ItemName("c"), in: .root, to: try ItemName("dir"), in: .root, mode: .exchange)
+        _ = try replica.change {
+            try $0.rename(
+                try ItemName("c"), in: .root, to: try ItemName("dir"), in: .root, mode: .exchange)
+        }
         let after = try listing(lab)
         #expect(after.map(\.name) == ["b", "d", "c", "dir"])
         #expect(after.prefix(3).map(\.position) == [before[0], before[2], before[3]].map(\.position))
         // Moved between directories, a name comes last.
         try lab.makeFile("inner", in: directory)
-        _ = try replica.rename(
-            try ItemName("b"), in: .root, to: try ItemName("b"), in: directory, mode: .replace)
+        _ = try replica.change {
+            try $0.rename(
+                try ItemName("b"), in: .root, to: try ItemName("b"), in: directory, mode: .replace)
+        }
         #expect(
             try replica.read { try $0.children(of: directory, after: 0, through: .max, limit: 9) }.map(\.name.string)
                 == ["inner", "b"])
@@ -286,8 +311,10 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let time = Timestamp(seconds: 981_173_106, nanoseconds: 987_654_321)
-        _ = try lab.replica.setAttributes(
-            of: inode, AttributeChange(mode: 0o4511, owner: 5, group: 6, accessed: time, modified: time))
+        _ = try lab.replica.change {
+            try $0.setAttributes(
+                of: inode, AttributeChange(mode: 0o4511, owner: 5, group: 6, accessed: time, modified: time))
+        }
         let attributes = try lab.replica.read { try $0.attributes(of: inode) }
         #expect(attributes.mode == 0o4511 && attributes.owner == 5 && attributes.group == 6)
         #expect(attributes.modified == time && attributes.accessed == time)
@@ -303,19 +330,21 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         fails(.noAttribute) { _ = try lab.replica.read { try $0.xattr("user.x", of: inode) } }
-        fails(.noAttribute) { try lab.replica.setXattr("user.x", [1], of: inode, mode: .replace) }
-        try lab.replica.setXattr("user.x", [1, 0, 2], of: inode, mode: .create)
-        fails(.attributeExists) { try lab.replica.setXattr("user.x", [1], of: inode, mode: .create) }
-        try lab.replica.setXattr("user.e\u{301}", [], of: inode, mode: .any)
-        try lab.replica.setXattr("user.\u{e9}", [3], of: inode, mode: .any)
+        fails(.noAttribute) { try lab.replica.change { try $0.setXattr("user.x", [1], of: inode, mode: .replace) } }
+        try lab.replica.change { try $0.setXattr("user.x", [1, 0, 2], of: inode, mode: .create) }
+        fails(.attributeExists) { try lab.replica.change { try $0.setXattr("user.x", [1], of: inode, mode: .create) } }
+        try lab.replica.change { try $0.setXattr("user.e\u{301}", [], of: inode, mode: .any) }
+        try lab.replica.change { try $0.setXattr("user.\u{e9}", [3], of: inode, mode: .any) }
         #expect(try lab.replica.read { try $0.xattr("user.x", of: inode) } == [1, 0, 2])
         #expect(try lab.replica.read { try $0.xattrNames(of: inode).count } == 3)
         fails(.attributeTooLarge) {
-            try lab.replica.setXattr("user.y", [UInt8](repeating: 0, count: 65_537), of: inode, mode: .any)
+            try lab.replica.change {
+                try $0.setXattr("user.y", [UInt8](repeating: 0, count: 65_537), of: inode, mode: .any)
+            }
         }
-        try lab.replica.removeXattr("user.x", of: inode)
-        fails(.noAttribute) { try lab.replica.removeXattr("user.x", of: inode) }
-        fails(.notFound) { try lab.replica.setXattr("user.x", [1], of: InodeNumber(99), mode: .any) }
+        try lab.replica.change { try $0.removeXattr("user.x", of: inode) }
+        fails(.noAttribute) { try lab.replica.change { try $0.removeXattr("user.x", of: inode) } }
+        fails(.notFound) { try lab.replica.change { try $0.setXattr("user.x", [1], of: InodeNumber(99), mode: .any) } }
     }
 
     @Test func `a failed change leaves the disk and the index unchanged`() throws {
@@ -351,13 +380,13 @@ import Testing
         let d = try lab.makeDirectory("d")
         let file = try lab.makeFile("a", in: d)
         #expect(try !lab.replica.read { try $0.isPinned(file) })
-        try lab.replica.setPinned(true, of: d)
+        try lab.replica.change { try $0.setPinned(true, of: d) }
         #expect(try lab.replica.read { try $0.isPinned(file) })
-        try lab.replica.setPinned(false, of: file)
+        try lab.replica.change { try $0.setPinned(false, of: file) }
         #expect(try !lab.replica.read { try $0.isPinned(file) })
-        try lab.replica.setPinned(nil, of: file)
-        try lab.replica.setPinned(nil, of: d)
-        try lab.replica.setPinned(true, of: .root)
+        try lab.replica.change { try $0.setPinned(nil, of: file) }
+        try lab.replica.change { try $0.setPinned(nil, of: d) }
+        try lab.replica.change { try $0.setPinned(true, of: .root) }
         #expect(try lab.replica.read { try $0.isPinned(try $0.existingEntry(try ItemName("a"), in: d)) })
         #expect(try lab.replica.read { try $0.filesBelow(.root) } == [file])
     }

@@ -36,7 +36,7 @@ import Testing
         let lab = try Lab()
         let device = lab.replica.device
         let inode = try lab.makeFile("a")
-        try lab.replica.change { transaction in try transaction.setApplied(12) }
+        try lab.replica.change { try $0.setApplied(12) }
         #expect(lab.replica.applied == 12)
         try lab.restart()
         #expect(lab.replica.device == device && lab.replica.applied == 12)
@@ -353,11 +353,15 @@ import Testing
             try FileManager.default.copyItem(atPath: "\(lab.path)/\(name)", toPath: "\(copy)/\(name)")
         }
         // The index loses all of these changes, but the disk does not.
-        let renamed = try lab.replica.rename(
-            try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
-        try lab.replica.forget(try #require(renamed.replaced).inode)
+        let renamed = try lab.replica.change {
+            try $0.rename(
+                try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
+        }
+        try lab.forget(try #require(renamed.replaced).inode)
         let d = try lab.makeDirectory("d")
-        _ = try lab.replica.rename(try ItemName("moved"), in: .root, to: try ItemName("m"), in: d, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(try ItemName("moved"), in: .root, to: try ItemName("m"), in: d, mode: .replace)
+        }
         try lab.download(try lab.inode("r"), bytes: "12345")
         lab.replica.abandon()
         for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {

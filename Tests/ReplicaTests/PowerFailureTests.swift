@@ -22,8 +22,8 @@ import Testing
     }
 
     private func remove(_ name: String, from lab: Lab) throws {
-        let removed = try lab.replica.removeFile(try ItemName(name), in: .root)
-        try lab.replica.forget(removed.inode)
+        let removed = try lab.removeFile(try ItemName(name), in: .root)
+        try lab.forget(removed.inode)
     }
 
     @Test(arguments: [false, true]) func `a removed file that reappears is removed again`(_ uploaded: Bool) throws {
@@ -47,7 +47,7 @@ import Testing
         let lab = try Lab()
         try lab.makeFile("a")
         try keep("a", of: lab)
-        _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        _ = try lab.removeFile(try ItemName("a"), in: .root)
         lab.replica.abandon()
         try bringBack("a", to: lab)
         try lab.losePowerAndOpen()
@@ -59,9 +59,11 @@ import Testing
         try lab.makeFile("f", bytes: "old")
         try lab.makeFile("f~", bytes: "newer")
         try keep("f", of: lab)
-        let renamed = try lab.replica.rename(
-            try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
-        try lab.replica.forget(try #require(renamed.replaced).inode)
+        let renamed = try lab.replica.change {
+            try $0.rename(
+                try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
+        }
+        try lab.forget(try #require(renamed.replaced).inode)
         lab.replica.abandon()
         try #require(rename(lab.files("f"), lab.files("f~")) == 0)
         try bringBack("f", to: lab)
@@ -76,9 +78,11 @@ import Testing
         try lab.makeFile("f", bytes: "old")
         try lab.makeFile("f~", bytes: "newer")
         try keep("f", of: lab)
-        let renamed = try lab.replica.rename(
-            try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
-        try lab.replica.forget(try #require(renamed.replaced).inode)
+        let renamed = try lab.replica.change {
+            try $0.rename(
+                try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
+        }
+        try lab.forget(try #require(renamed.replaced).inode)
         lab.replica.abandon()
         try #require(unlink(lab.files("f")) == 0)
         try bringBack("f", to: lab)
@@ -117,13 +121,15 @@ import Testing
 
     @Test func `a removed symbolic link and a removed directory do not reappear`() throws {
         let lab = try Lab()
-        _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "/x", owner: 0, group: 0)
+        _ = try lab.replica.change {
+            try $0.makeSymbolicLink(try ItemName("l"), in: .root, target: "/x", owner: 0, group: 0)
+        }
         let directory = try lab.makeDirectory("d")
         try lab.makeFile("inner", in: directory)
         try keep("d/inner", of: lab)
-        try lab.replica.forget(try lab.replica.removeFile(try ItemName("inner"), in: directory).inode)
-        _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
-        _ = try lab.replica.removeFile(try ItemName("l"), in: .root)
+        try lab.forget(try lab.removeFile(try ItemName("inner"), in: directory).inode)
+        _ = try lab.removeDirectory(try ItemName("d"), in: .root)
+        _ = try lab.removeFile(try ItemName("l"), in: .root)
         lab.replica.abandon()
         try #require(mkdir(lab.files("d"), 0o700) == 0)
         try bringBack("d/inner", to: lab)
@@ -159,7 +165,7 @@ import Testing
     @Test func `a new empty file that never reached the disk is recreated and not reported as lost`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("e", bytes: "")
-        _ = try lab.replica.link(inode, in: .root, as: try ItemName("second"))
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("second")) }
         try lab.makeFile("other")
         lab.replica.abandon()
         for name in ["e", "second"] { try #require(unlink(lab.files(name)) == 0) }

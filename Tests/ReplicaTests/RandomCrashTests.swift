@@ -210,7 +210,7 @@ private struct RandomRun {
         tree.nodes[path] = .directory
         return { [self] in
             let (parent, name) = try split(path)
-            _ = try lab.replica.makeDirectory(name, in: parent, mode: 0o755, owner: 0, group: 0)
+            _ = try lab.replica.change { try $0.makeDirectory(name, in: parent, mode: 0o755, owner: 0, group: 0) }
             if parent == .root { try lab.replica.writePlaceholders(in: parent) }
         }
     }
@@ -222,16 +222,16 @@ private struct RandomRun {
         let inode = try lab.inode(path)
         guard try lab.replica.read({ try $0.isLocal(inode) }) else {
             tree.bytes[number] = ""
-            return { [self] in _ = try lab.replica.replaceWithEmpty(inode) }
+            return { [self] in _ = try lab.replica.change { try $0.replaceWithEmpty(inode) } }
         }
         let text = "\(number)-\(Int.random(in: 0..<1_000_000_000, using: &random))"
         tree.bytes[number] = text
         return { [self] in
             let descriptor = try lab.replica.openBytes(of: inode)
-            try lab.replica.markModified(inode)
+            try lab.replica.change { try $0.markModified(inode) }
             ftruncate(descriptor.rawValue, 0)
             _ = pwrite(descriptor.rawValue, text, text.utf8.count, 0)
-            try lab.replica.recordBytes(of: inode, from: descriptor)
+            try lab.replica.change { try $0.recordBytes(of: inode, from: descriptor) }
         }
     }
 
@@ -240,7 +240,7 @@ private struct RandomRun {
         tree.nodes[path] = nil
         return { [self] in
             let (parent, name) = try split(path)
-            try lab.replica.forget(try lab.replica.removeFile(name, in: parent).inode)
+            try lab.forget(try lab.removeFile(name, in: parent).inode)
         }
     }
 
@@ -250,7 +250,7 @@ private struct RandomRun {
         tree.nodes[path] = nil
         return { [self] in
             let (parent, name) = try split(path)
-            _ = try lab.replica.removeDirectory(name, in: parent)
+            _ = try lab.removeDirectory(name, in: parent)
         }
     }
 
@@ -265,8 +265,10 @@ private struct RandomRun {
         return { [self] in
             let (parent, name) = try split(old)
             let (newParent, newName) = try split(new)
-            let renamed = try lab.replica.rename(name, in: parent, to: newName, in: newParent, mode: .replace)
-            if let replaced = renamed.replaced { try lab.replica.forget(replaced.inode) }
+            let renamed = try lab.replica.change {
+                try $0.rename(name, in: parent, to: newName, in: newParent, mode: .replace)
+            }
+            if let replaced = renamed.replaced { try lab.forget(replaced.inode) }
         }
     }
 
@@ -284,7 +286,7 @@ private struct RandomRun {
         return { [self] in
             let (parent, name) = try split(one)
             let (newParent, newName) = try split(other)
-            _ = try lab.replica.rename(name, in: parent, to: newName, in: newParent, mode: .exchange)
+            _ = try lab.replica.change { try $0.rename(name, in: parent, to: newName, in: newParent, mode: .exchange) }
         }
     }
 
@@ -294,7 +296,7 @@ private struct RandomRun {
         tree.nodes[new] = tree.nodes[old]
         return { [self] in
             let (parent, name) = try split(new)
-            _ = try lab.replica.link(try lab.inode(old), in: parent, as: name)
+            _ = try lab.replica.change { try $0.link($0.rows.resolve(old), in: parent, as: name) }
         }
     }
 
@@ -304,7 +306,7 @@ private struct RandomRun {
             try lab.uploadAll()
             let inode = try lab.inode(path)
             do {
-                try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+                try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
             } catch let error as FileError where error.code == .busy {
                 // A file with a local-only name keeps its bytes.
             }
@@ -319,9 +321,9 @@ private struct RandomRun {
         return { [self] in
             let inode = try lab.inode(path)
             if try lab.replica.read({ try $0.isLocal(inode) }) { return }
-            let staging = try lab.replica.beginDownload(of: inode)
+            let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
             _ = pwrite(staging.descriptor.rawValue, text, text.utf8.count, 0)
-            _ = try lab.replica.finishDownload(of: inode)
+            _ = try lab.replica.change { try $0.finishDownload(of: inode) }
         }
     }
 

@@ -89,7 +89,7 @@ import Testing
         let attributes = try lab.replica.read { try $0.attributes(of: inode) }
         #expect(attributes.mode == 0o600 && attributes.modified == record.modified)
         #expect(try lab.replica.read { try $0.xattrNames(of: inode) } == ["user.z"])
-        try lab.replica.markModified(inode)
+        try lab.replica.change { try $0.markModified(inode) }
         record.modified = Timestamp(rawValue: 77)
         try lab.replica.change { try $0.setMetadata(inode, from: record) }
         #expect(try lab.replica.read { try $0.attributes(of: inode).modified } == attributes.modified)
@@ -100,7 +100,9 @@ import Testing
 
     @Test func `the target of a symbolic link is updated from its record`() throws {
         let lab = try Lab()
-        _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "old", owner: 0, group: 0)
+        _ = try lab.replica.change {
+            try $0.makeSymbolicLink(try ItemName("l"), in: .root, target: "old", owner: 0, group: 0)
+        }
         try lab.uploadAll()
         let inode = try lab.inode("l")
         try lab.replica.writePlaceholders(in: .root)
@@ -136,7 +138,7 @@ import Testing
             _ = try t.remove(d)
             return removed
         }
-        try lab.replica.forget(removed.inode)
+        try lab.forget(removed.inode)
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")) == [])
         #expect(try lab.replica.check() == [])
@@ -160,7 +162,7 @@ import Testing
     @Test func `new bytes for one of two names create a separate inode`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("b")) }
         try lab.uploadAll()
         let entry = try lab.replica.read { try $0.existingEntry(try ItemName("a"), in: .root) }
         let content = Lab.content(size: 9)
@@ -189,7 +191,7 @@ import Testing
         #expect(try lab.replica.read { try $0.attributes(of: new).size } == 9)
         try lab.download(inode, bytes: "12345")
         #expect(try lab.bytes(of: inode) == "12345")
-        try lab.replica.forget(inode)
+        try lab.forget(inode)
         #expect(try lab.replica.check() == [])
     }
 

@@ -133,8 +133,10 @@ import Testing
     @Test func `a snapshot contains no local changes`() async throws {
         let (a, scratch) = (try source(), try Scratch())
         try a.makeFile("not uploaded")
-        _ = try a.replica.rename(
-            try ItemName("d"), in: .root, to: try ItemName("renamed here"), in: .root, mode: .replace)
+        _ = try a.replica.change {
+            try $0.rename(
+                try ItemName("d"), in: .root, to: try ItemName("renamed here"), in: .root, mode: .replace)
+        }
         let snapshot = try await export(a, to: scratch)
         let b = try Lab()
         #expect(try await b.replica.importSnapshot(snapshot))
@@ -145,12 +147,12 @@ import Testing
 
     @Test func `no snapshot is exported while a deletion is queued or a snapshot is being applied`() async throws {
         let (a, scratch) = (try source(), try Scratch())
-        try a.replica.change { transaction in try transaction.beginSnapshot(20) }
+        try a.replica.change { try $0.beginSnapshot(20) }
         await #expect(throws: FileError(.busy, "a snapshot is being applied")) { try await export(a, to: scratch) }
         #expect(try a.replica.read { try $0.snapshotUnderWay() } == 20)
-        try a.replica.change { transaction in try transaction.finishSnapshot() }
+        try a.replica.change { try $0.finishSnapshot() }
         #expect(try a.replica.read { try $0.snapshotUnderWay() } == nil)
-        _ = try a.replica.removeFile(try ItemName("empty"), in: .root)
+        _ = try a.replica.change(freeing: true) { try $0.removeFile(try ItemName("empty"), in: .root) }
         let refusal = FileError(.busy, "a deletion waits to be uploaded")
         await #expect(throws: refusal) { try await export(a, to: scratch) }
     }
@@ -339,7 +341,7 @@ import Testing
         let new = try lab(a, insert: "new", .file, number: 12)
         let below = try lab(a, insert: "below", .directory, number: 11)
         let inner = try lab(a, insert: "inner", .file, in: below.id, number: 10)
-        try a.replica.change { transaction in try transaction.setApplied(12) }
+        try a.replica.change { try $0.setApplied(12) }
         let snapshot = try await export(a, to: scratch)
         #expect(try await snapshot.prepareSteps(for: b.replica) == 5)
         let step = try await snapshot.step(after: 0, limit: 10)

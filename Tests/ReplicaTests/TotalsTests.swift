@@ -41,27 +41,29 @@ import Testing
         let inode = try lab.makeFile("a", in: directory)
         try lab.makeFile("b", bytes: "four")
         try expectTotals(lab, "creating")
-        _ = try lab.replica.link(inode, in: .root, as: lab.name("c"))
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: lab.name("c")) }
         try expectTotals(lab, "linking")
         try lab.uploadAll()
         try expectTotals(lab, "uploading")
-        try lab.replica.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
+        try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         try expectTotals(lab, "evicting")
-        try lab.replica.setDownloadRequested(true, of: inode)
-        try lab.replica.setError(ItemFault(code: 4355, text: "no answer"), of: inode)
+        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
+        try lab.replica.change { try $0.setError(ItemFault(code: 4355, text: "no answer"), of: inode) }
         try expectTotals(lab, "requesting")
         #expect(try lab.replica.read { try $0.totals().downloads.pendingCount } == 1)
         #expect(try lab.replica.read { try $0.totals().errorCount } == 2, "one for each name")
         try lab.download(inode, bytes: "hello")
         try expectTotals(lab, "downloading")
-        _ = try lab.replica.rename(lab.name("a"), in: directory, to: lab.name("b"), in: .root, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(lab.name("a"), in: directory, to: lab.name("b"), in: .root, mode: .replace)
+        }
         try expectTotals(lab, "replacing")
-        _ = try lab.replica.removeFile(lab.name("c"), in: .root)
-        _ = try lab.replica.removeFile(lab.name("b"), in: .root)
+        _ = try lab.removeFile(lab.name("c"), in: .root)
+        _ = try lab.removeFile(lab.name("b"), in: .root)
         try expectTotals(lab, "removing the last name")
         #expect(try lab.replica.read { try $0.totals().fileCount } == 0)
-        try lab.replica.forget(inode)
-        _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
+        try lab.forget(inode)
+        _ = try lab.removeDirectory(lab.name("d"), in: .root)
         try lab.insertRemote("remote", size: 7)
         try expectTotals(lab, "another device's file")
         #expect(try lab.replica.read { try $0.totals().localItemCount } == 0)
@@ -122,9 +124,9 @@ import Testing
         let directory = try lab.makeDirectory("d")
         try lab.makeFile("old", in: directory)
         try lab.uploadAll()
-        _ = try lab.replica.removeFile(lab.name("old"), in: directory)
+        _ = try lab.removeFile(lab.name("old"), in: directory)
         try lab.makeFile("new", in: directory)
-        try lab.replica.setPaused(true, of: directory)
+        try lab.replica.change { try $0.setPaused(true, of: directory) }
         let waiting = try lab.replica.read { try $0.waitingUploads(limit: 10) }
         #expect(waiting.map(\.path) == ["d/old", "d", "d/new"], "the directory has a new time")
         #expect(waiting.map(\.isDeletion) == [true, false, false])
@@ -136,7 +138,7 @@ import Testing
     @Test func `the time of the newest commit is known`() throws {
         let lab = try Lab()
         #expect(try lab.replica.read { try $0.lastCommitTime() } == nil)
-        try lab.replica.change { transaction in try transaction.setApplied(3) }
+        try lab.replica.change { try $0.setApplied(3) }
         let time = try #require(try lab.replica.read { try $0.lastCommitTime() })
         try lab.restart()
         #expect(try lab.replica.read { try $0.lastCommitTime() } == time)

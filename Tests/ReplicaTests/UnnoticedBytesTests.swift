@@ -31,28 +31,28 @@ import Testing
         try store()
         var change = AttributeChange(modified: how == "to a time" ? old : nil)
         change.isModifiedNow = how == "to now"
-        let attributes = try lab.replica.setAttributes(of: inode, change)
+        let attributes = try lab.replica.change { try $0.setAttributes(of: inode, change) }
         #expect(how == "to now" || attributes.modified == old)
         #expect(try lab.replica.read { try $0.inode(inode).isModified })
         let generation = try lab.replica.read { try $0.inode(inode).generation }
-        #expect(throws: refusal) { try lab.replica.evict(inode, generation: generation) }
+        #expect(throws: refusal) { try lab.evict(inode, generation: generation) }
         #expect(try lab.replica.check() == [])
     }
 
     @Test func `setting the modification time of a file that may be mapped counts as a change of its bytes`() throws {
         let old = try lab.replica.read { try $0.attributes(of: inode).modified }
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(modified: old), isMapped: false)
+        _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(modified: old), isMapped: false) }
         #expect(try !lab.replica.read { try $0.inode(inode).isModified })
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600), isMapped: true)
+        _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(mode: 0o600), isMapped: true) }
         #expect(try !lab.replica.read { try $0.inode(inode).isModified })
-        _ = try lab.replica.setAttributes(of: inode, AttributeChange(modified: old), isMapped: true)
+        _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(modified: old), isMapped: true) }
         #expect(try lab.replica.read { try $0.inode(inode).isModified })
     }
 
     @Test func `changed bytes are not evicted`() throws {
         let generation = try lab.replica.read { try $0.inode(inode).generation }
         try store()
-        #expect(throws: refusal) { try lab.replica.evict(inode, generation: generation) }
+        #expect(throws: refusal) { try lab.evict(inode, generation: generation) }
         try lab.replica.noticeBytes(of: inode)
         #expect(try lab.replica.read { try $0.inode(inode).isModified })
         #expect(try lab.pendingNames() == ["a"])
@@ -66,11 +66,11 @@ import Testing
             _ = try transaction.setContent(
                 entry, content: newer, modified: Timestamp(rawValue: 42), inUse: true)
         }
-        let staging = try lab.replica.beginDownload(of: inode)
+        let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
         #expect(pwrite(staging.descriptor.rawValue, "newbytes!", 9, 0) == 9)
         try store()
         #expect(throws: FileError(.superseded, "\(inode) has changed since its download began")) {
-            try lab.replica.finishDownload(of: inode)
+            try lab.replica.change { try $0.finishDownload(of: inode) }
         }
         #expect(try lab.bytes(of: inode) == "HELLO")
     }

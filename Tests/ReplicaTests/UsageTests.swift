@@ -30,19 +30,21 @@ import Testing
         try expectUsed(0, lab, "creating: nothing is in the container")
         try lab.uploadAll()
         try expectUsed(9, lab, "uploading")
-        _ = try lab.replica.link(inode, in: .root, as: lab.name("c"))
+        _ = try lab.replica.change { try $0.link(inode, in: .root, as: lab.name("c")) }
         try lab.uploadAll()
         try expectUsed(14, lab, "another name, which is an item of its own")
-        _ = try lab.replica.rename(lab.name("c"), in: .root, to: lab.name("e"), in: directory, mode: .replace)
+        _ = try lab.replica.change {
+            try $0.rename(lab.name("c"), in: .root, to: lab.name("e"), in: directory, mode: .replace)
+        }
         try expectUsed(14, lab, "moving")
         try lab.insertRemote("remote", size: 7)
         try expectUsed(21, lab, "another device's file")
-        _ = try lab.replica.removeFile(lab.name("b"), in: .root)
+        _ = try lab.removeFile(lab.name("b"), in: .root)
         try expectUsed(17, lab, "removing")
         #expect(try lab.replica.read { try $0.committedByteCount() } == 21, "until the deletion is uploaded")
         try lab.uploadAll()
         #expect(try lab.replica.read { try $0.committedByteCount() } == 17)
-        try lab.replica.setExcluded(true, of: directory)
+        try lab.replica.change { try $0.setExcluded(true, of: directory) }
         try expectUsed(7, lab, "excluding")
         try lab.killAndOpen()
         try expectUsed(7, lab, "a crash")

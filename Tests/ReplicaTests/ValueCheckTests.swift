@@ -70,7 +70,7 @@ import Testing
         try lab.makeFile("a")
         try lab.uploadAll()
         let item = try #require(try lab.replica.read { try $0.entries(of: $0.resolve("a")).first?.item })
-        _ = try lab.replica.removeFile(lab.name("a"), in: .root)
+        _ = try lab.removeFile(lab.name("a"), in: .root)
         try lab.replica.writer.write { try $0.execute(sql: "UPDATE outbox SET base = x'02'") }
         let id = item.description.replacing("-", with: "").uppercased()
         #expect(try lab.replica.check() == ["index: \(id): the record of a deleted item is damaged"])

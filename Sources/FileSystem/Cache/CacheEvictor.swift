@@ -61,7 +61,7 @@ final class CacheEvictor: Sendable {
     /// Records in the index when files were last used.
     func recordUses() throws(FileError) {
         let uses = uses.take()
-        if !uses.isEmpty { try replica.note(uses: uses) }
+        if !uses.isEmpty { try replica.change { try $0.note(uses: uses) } }
     }
 
     /// Checks the limits until cancelled; returns at once if there are none.

@@ -86,14 +86,14 @@ package struct Eviction {
         defer { grant.map(access.end) }
         // Clear the request first: a download that ends checks whether it is still requested.
         if entries.contains(where: \.downloadRequested) {
-            try replica.setDownloadRequested(false, of: number)
+            try replica.change { try $0.setDownloadRequested(false, of: number) }
         }
         if let download = downloads.active(number) {
             download.cancel()
             try? await download.waitUntilSettled()
         }
         guard try replica.read({ try $0.inode(number).isLocal }) else {
-            try replica.discardDownload(of: number)
+            try replica.change(freeing: true) { try $0.discardTransfer(of: number) }
             return
         }
         do throws(FileError) {
@@ -165,7 +165,7 @@ package struct Eviction {
         try replica.noticeBytes(of: number)
         // Pinned while waiting for the store's answer: the caller was told that the file is local.
         if try replica.read({ try $0.isPinned(number) }) { throw EvictionObstacle.pinned.error(name) }
-        try replica.evict(number, generation: generation)
+        try replica.change(freeing: true) { try $0.evict(number, generation: generation) }
     }
 
     /// Asks the store whether it still has every byte.

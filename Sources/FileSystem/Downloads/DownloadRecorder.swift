@@ -9,7 +9,7 @@ struct DownloadRecorder: Sendable {
 
     /// Records which pieces of a file are local, so that a restart resumes there.
     func save(_ have: ChunkSet, of inode: InodeNumber) throws(FileError) {
-        try replica.saveProgress(of: inode, have: have)
+        try replica.change { try $0.saveProgress(of: inode, have: have) }
     }
 
     /// Records why a download failed, and logs it once: not again at each attempt that fails in the same way.
@@ -17,7 +17,7 @@ struct DownloadRecorder: Sendable {
         let fault = ItemFault(downloading: error)
         do throws(FileError) {
             let isNews = try replica.read { try $0.entries(of: inode).first?.error?.code } != fault.code
-            try replica.setError(fault, of: inode)
+            try replica.change { try $0.setError(fault, of: inode) }
             guard isNews else { return }
             let path = try replica.read { try $0.path(of: inode) }
             logger.log(

@@ -20,9 +20,7 @@ extension Downloads {
             throw error.fileError
         }
         do throws(FileError) {
-            try replica.change { transaction in
-                try transaction.setKnownContent(number, content: content)
-            }
+            try replica.change { try $0.setKnownContent(number, content: content) }
         } catch {
             // Another task has fetched it in the meantime.
             guard error.code == .superseded else { throw error }

@@ -15,8 +15,8 @@ extension Downloads {
     package func request(_ number: InodeNumber, because cause: DownloadCause?) throws(FileError) {
         let inode = try replica.read { try $0.inode(number) }
         guard inode.isDownloadable else { return }
-        try replica.setError(nil, of: number)
-        try replica.setDownloadRequested(true, of: number, because: cause?.text)
+        try replica.change { try $0.setError(nil, of: number) }
+        try replica.change { try $0.setDownloadRequested(true, of: number, because: cause?.text) }
         enqueue(number)
     }
 

@@ -82,7 +82,8 @@ package final class Downloads: Sendable {
         _ inode: InodeNumber, wanted: Range<Int64> = 0..<0, because cause: @autoclosure () -> DownloadCause? = nil
     ) throws(FileError) -> Download {
         if let download = active(inode) { return download }
-        let file = try replica.beginDownload(of: inode, because: cause()?.text)
+        let cause = cause()?.text
+        let file = try replica.change { try $0.beginDownload(of: inode, because: cause) }
         return startUnlessActive(Download(of: inode, into: file, wanted: wanted, context))
     }
 
@@ -167,7 +168,7 @@ package final class Downloads: Sendable {
         try replica.noticeBytes(of: old)
         // Not synced here: until the whole disk is synced (`Replica.settle`), the bytes are not trusted after a power
         // failure anyway.
-        let new = try replica.finishDownload(of: old)
+        let new = try replica.change { try $0.finishDownload(of: old) }
         defer { publish(.arrived(was: old, now: new)) }
         if new == old {
             openFiles.inode(old)?.arrived(download.staging)
@@ -187,7 +188,7 @@ package final class Downloads: Sendable {
         // Cancelled when the engine shuts down.
         try? await context.environment.sleep(Self.lingering)
         do throws(FileError) {
-            if orphans.takeUnused(replaced) { try replica.forget(replaced) }
+            if orphans.takeUnused(replaced) { try replica.change(freeing: true) { try $0.forget(replaced) } }
         } catch {
             context.logger.error(
                 "failed to remove replaced bytes; the next mount removes them",

@@ -46,7 +46,7 @@ extension FileSystem {
     /// Removes the bytes of an inode without names that nothing uses any more: neither a handle nor the kernel.
     func forgetIfOrphan(_ inode: InodeNumber) {
         do throws(FileError) {
-            if files.orphans.takeUnused(inode) { try replica.forget(inode) }
+            if files.orphans.takeUnused(inode) { try replica.change(freeing: true) { try $0.forget(inode) } }
         } catch {
             logger.error(
                 "failed to remove an unlinked file; the next mount removes it",
@@ -62,7 +62,7 @@ extension FileSystem {
     package func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
         guard let (descriptor, change) = open.unrecorded else { return false }
         let before = coordination.events.hasObservers ? try replica.read { try $0.attributes(of: open.number) } : nil
-        open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor), change: change)
+        open.noteRecorded(try replica.change { try $0.recordBytes(of: open.number, from: descriptor) }, change: change)
         files.open.noteRecording(of: open.number)
         guard let before else { return true }
         let now = try replica.read { try $0.attributes(of: open.number) }

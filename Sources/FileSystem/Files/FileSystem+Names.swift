@@ -55,7 +55,8 @@ extension FileSystem {
         of inode: InodeNumber, _ change: AttributeChange, by caller: Caller
     ) throws(FileError) -> Attributes {
         if let open = files.open.inode(inode) { try recordBytes(of: open) }
-        _ = try replica.setAttributes(of: inode, change, isMapped: files.mayBeMapped(inode))
+        let isMapped = files.mayBeMapped(inode)
+        _ = try replica.change { try $0.setAttributes(of: inode, change, isMapped: isMapped) }
         activity.noteLocalChange()
         coordination.events.changed(inode, by: .program(caller))
         return try current(of: inode)
@@ -73,8 +74,10 @@ extension FileSystem {
     ) throws(FileError) -> Attributes {
         try checkFolderLevels(in: parent)
         try cache.freeSpaceFloor.admitChange()
-        let attributes = try replica.makeDirectory(
-            name, in: parent, mode: mode, owner: caller.user, group: caller.group)
+        let attributes = try replica.change {
+            try $0.makeDirectory(
+                name, in: parent, mode: mode, owner: caller.user, group: caller.group)
+        }
         appeared(name, in: parent, by: caller)
         return attributes
     }
@@ -106,8 +109,10 @@ extension FileSystem {
         _ name: ItemName, in parent: InodeNumber, target: String, by caller: Caller
     ) throws(FileError) -> Attributes {
         try cache.freeSpaceFloor.admitChange()
-        let attributes = try replica.makeSymbolicLink(
-            name, in: parent, target: target, owner: caller.user, group: caller.group)
+        let attributes = try replica.change {
+            try $0.makeSymbolicLink(
+                name, in: parent, target: target, owner: caller.user, group: caller.group)
+        }
         appeared(name, in: parent, by: caller)
         return attributes
     }
@@ -122,8 +127,10 @@ extension FileSystem {
             appeared(name, in: parent, by: caller)
             return attributes
         }
-        let attributes = try replica.makeNode(
-            name, in: parent, kind: kind, mode: mode, device: device, owner: caller.user, group: caller.group)
+        let attributes = try replica.change {
+            try $0.makeNode(
+                name, in: parent, kind: kind, mode: mode, device: device, owner: caller.user, group: caller.group)
+        }
         appeared(name, in: parent, by: caller)
         return attributes
     }
@@ -133,7 +140,7 @@ extension FileSystem {
     ) throws(FileError) -> Attributes {
         try cache.freeSpaceFloor.admitChange()
         if let open = files.open.inode(inode) { try recordBytes(of: open) }
-        _ = try replica.link(inode, in: parent, as: name)
+        _ = try replica.change { try $0.link(inode, in: parent, as: name) }
         appeared(name, in: parent, by: caller)
         return try current(of: inode)
     }
@@ -143,7 +150,7 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         try locking.names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
             let place = coordination.events.hasObservers ? try locking.places.item(name, in: parent) : nil
-            let removed = try replica.removeFile(name, in: parent)
+            let removed = try replica.change(freeing: true) { try $0.removeFile(name, in: parent) }
             activity.noteLocalChange()
             if removed.linkCount == 0 { lostItsName(removed.inode) }
             if let place { coordination.events.deleted(place, by: .program(caller)) }
@@ -155,7 +162,7 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         try locking.names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
             let place = coordination.events.hasObservers ? try locking.places.item(name, in: parent) : nil
-            files.orphans.insert(try replica.removeDirectory(name, in: parent).inode)
+            files.orphans.insert(try replica.change(freeing: true) { try $0.removeDirectory(name, in: parent).inode })
             activity.noteLocalChange()
             if let place { coordination.events.deleted(place, by: .program(caller)) }
         }
@@ -190,7 +197,7 @@ extension FileSystem {
         let places =
             coordination.events.hasObservers
             ? (try locking.places.item(name, in: parent), try locking.places.item(newName, in: newParent)) : nil
-        let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
+        let renamed = try replica.change { try $0.rename(name, in: parent, to: newName, in: newParent, mode: mode) }
         activity.noteLocalChange()
         for number in renamed.requestedDownloads { reading.downloads.enqueue(number) }
         noteDeparture(renamed)

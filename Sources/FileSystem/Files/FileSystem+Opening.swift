@@ -274,7 +274,7 @@ extension FileSystem {
         } catch {
             if error.code == .notLocal { return nil }
             guard error.code == .notFound else { throw error }
-            try replica.bytesAreMissing(number)
+            try replica.change { try $0.bytesAreMissing(number) }
             logger.warning(
                 "the backing file was removed by another program; downloading it again on access",
                 metadata: ["inode": "\(number)"])

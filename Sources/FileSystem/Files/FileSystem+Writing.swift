@@ -255,7 +255,7 @@ extension FileSystem {
         do throws(FileError) {
             descriptor = try open.beginWrite { () throws(FileError) in
                 try replica.secureBytes(of: open.number, in: open.descriptor)
-                try replica.markModified(open.number)
+                try replica.change { try $0.markModified(open.number) }
                 // A file that stays open is uploaded once it is quiet: there is no close to trigger that.
                 activity.noteLocalChange()
             }
@@ -287,7 +287,7 @@ extension FileSystem {
     /// Truncation to zero needs none of the bytes.
     private func emptyPlaceholder(_ open: OpenInode) throws(FileError) {
         do throws(FileError) {
-            open.arrived(try replica.replaceWithEmpty(open.number))
+            open.arrived(try replica.change { try $0.replaceWithEmpty(open.number) })
             // Afterwards: whoever waited for the bytes looks for what is there now.
             reading.downloads.active(open.number)?.cancel()
         } catch {
@@ -303,7 +303,7 @@ extension FileSystem {
         let mode = try replica.read { try $0.attributes(of: number).mode }
         let cleared = AttributeChange.withoutSetID(mode)
         guard cleared != mode else { return }
-        _ = try replica.setAttributes(of: number, AttributeChange(mode: cleared))
+        _ = try replica.change { try $0.setAttributes(of: number, AttributeChange(mode: cleared)) }
         files.kernel.inodeChanged(number, bytes: false)
     }
 
@@ -367,7 +367,7 @@ extension FileSystem {
         try recordBytes(of: copy)
         guard size > 0, size <= Int64(limit), !copy.isBeingWritten,
             // The kernel reads the backing file of a passed-through copy, and further opens must pass it through too.
-            copy.access != .passthrough, try replica.share(source.number, with: copy.number)
+            copy.access != .passthrough, try replica.change({ try $0.share(source.number, with: copy.number) })
         else { return nil }
         copy.becamePlaceholder()
         activity.noteLocalChange()

@@ -103,7 +103,8 @@ package final class MountFiles: LocalFiles {
         let status = try BackingStatus(of: bytes)
         do throws(FileError) {
             if !mapped.isRecorded(status, of: inode) {
-                mapped.noteRecorded(try context.replica.recordMappedBytes(of: inode, from: bytes), of: inode)
+                mapped.noteRecorded(
+                    try context.replica.change { try $0.recordMappedBytes(of: inode, from: bytes) }, of: inode)
                 open.noteRecording(of: inode)
                 kernelLink.inodeChanged(inode, bytes: false)
                 context.activity.noteLocalChange()
@@ -121,7 +122,8 @@ package final class MountFiles: LocalFiles {
     package func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor? {
         guard let file = open.inode(inode) else { return nil }
         if let (descriptor, change) = file.unrecorded {
-            file.noteRecorded(try context.replica.recordBytes(of: inode, from: descriptor), change: change)
+            file.noteRecorded(
+                try context.replica.change { try $0.recordBytes(of: inode, from: descriptor) }, change: change)
             open.noteRecording(of: inode)
         }
         return file.descriptor
@@ -129,7 +131,7 @@ package final class MountFiles: LocalFiles {
 
     package func becameOrphan(_ inode: InodeNumber) throws(FileError) {
         orphans.insert(inode)
-        if orphans.takeUnused(inode) { try context.replica.forget(inode) }
+        if orphans.takeUnused(inode) { try context.replica.change(freeing: true) { try $0.forget(inode) } }
     }
 
     package func requestDownload(of inode: InodeNumber) {

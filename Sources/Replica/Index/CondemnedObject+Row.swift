@@ -33,16 +33,14 @@ extension Rows {
 
 extension ReplicaTransaction {
     /// Notes the objects that a commit condemns, and forgets the chunks in them.
-    package func condemn(_ objects: [CondemnedObject], number: CommitNumber, time: Timestamp) throws(FileError) {
+    package func condemn(_ objects: [CondemnedObject], number: CommitNumber, time: Timestamp) throws {
         guard !objects.isEmpty else { return }
-        try translated {
-            for object in objects {
-                try rows.execute(
-                    "INSERT OR IGNORE INTO condemned(object, number, time) VALUES(?, ?, ?)",
-                    [object.row, Int64(bitPattern: number), time.rawValue])
-            }
-            try rows.execute("DELETE FROM chunks WHERE pack IN (SELECT object FROM condemned)")
+        for object in objects {
+            try rows.execute(
+                "INSERT OR IGNORE INTO condemned(object, number, time) VALUES(?, ?, ?)",
+                [object.row, Int64(bitPattern: number), time.rawValue])
         }
+        try rows.execute("DELETE FROM chunks WHERE pack IN (SELECT object FROM condemned)")
     }
 }
 

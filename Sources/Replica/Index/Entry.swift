@@ -33,7 +33,7 @@ package struct Entry: Hashable, Sendable {
 package struct RemovedEntry: Hashable, Sendable {
     package var inode: InodeNumber
     package var kind: ItemKind
-    /// How many names it still has. At 0 the file exists until ``Replica/forget(_:)``.
+    /// How many names it still has. At 0 the file exists until ``ReplicaTransaction/forget(_:)``.
     package var linkCount: UInt32
     package var item: ItemID?
 }

@@ -4,7 +4,7 @@ package import Model
 /// A local file, as a candidate for eviction.
 package struct HeldFile: Hashable, Sendable {
     package var inode: InodeNumber
-    /// When it was last opened, closed or downloaded; as of the last ``Replica/note(uses:)``.
+    /// When it was last opened, closed or downloaded; as of the last ``ReplicaTransaction/note(uses:)``.
     package var used: Timestamp
     /// The disk space that it takes.
     package var byteCount: Int64
@@ -38,15 +38,13 @@ extension Rows {
     }
 }
 
-extension Replica {
+extension ReplicaTransaction {
     /// Updates the times of last use; removed files, and times before the known ones, are ignored.
-    package func note(uses: [InodeNumber: Timestamp]) throws(FileError) {
-        try change { transaction in
-            for (inode, time) in uses {
-                try transaction.rows.execute(
-                    "UPDATE inodes SET used = ? WHERE id = ? AND local = 1 AND used < ?",
-                    [time.rawValue, inode.row, time.rawValue])
-            }
+    package func note(uses: [InodeNumber: Timestamp]) throws {
+        for (inode, time) in uses {
+            try rows.execute(
+                "UPDATE inodes SET used = ? WHERE id = ? AND local = 1 AND used < ?",
+                [time.rawValue, inode.row, time.rawValue])
         }
     }
 }

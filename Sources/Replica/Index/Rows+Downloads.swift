@@ -31,6 +31,15 @@ extension Rows {
         ) { InodeNumber(row: $0[0]) }
     }
 
+    /// Who caused the last download of a file; `nil` when its bytes were made here, or nobody requested them.
+    package func downloadOrigin(of inode: InodeNumber) throws -> DownloadOrigin? {
+        try first("SELECT cause, requested, arrived FROM causes WHERE inode = ?", [inode.row]) {
+            DownloadOrigin(
+                cause: $0[0], requested: Timestamp(rawValue: $0[1]).rfc3339,
+                arrived: ($0[2] as Int64?).map { Timestamp(rawValue: $0).rfc3339 })
+        }
+    }
+
     /// The place of a chunk that is stored in the container already.
     package func chunkLocation(_ hash: ChunkHash) throws -> Content.Piece.Stored? {
         try first(

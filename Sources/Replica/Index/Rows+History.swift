@@ -12,22 +12,6 @@ extension Rows {
             isDeleted: row[3], record: try ItemRecord(packed: row[4]))
     }
 
-    /// Keeps the container's state of an item before it is replaced.
-    func keepHistory(of item: ItemID, replaced: Timestamp, isDeleted: Bool) throws {
-        try execute(
-            """
-            INSERT OR REPLACE INTO history(item, number, replaced, deleted, record)
-            SELECT item, base_number, ?2, ?3, base FROM entries WHERE item = ?1 AND base IS NOT NULL
-            """, [item.uuid, replaced.rawValue, isDeleted])
-    }
-
-    /// Keeps the container's state of an item that has no entry here, and is deleted.
-    func keepDeleted(_ record: ItemRecord, number: CommitNumber, replaced: Timestamp) throws {
-        try execute(
-            "INSERT OR REPLACE INTO history(item, number, replaced, deleted, record) VALUES(?, ?, ?, 1, ?)",
-            [record.id.uuid, Int64(bitPattern: number), replaced.rawValue, record.packed])
-    }
-
     /// The earlier states of an item, the newest first.
     package func history(of item: ItemID) throws -> [EarlierState] {
         try all(
@@ -60,29 +44,9 @@ extension Rows {
         try isDeletionQueued(item) ? deletedItem(item)?.record : nil
     }
 
-    func dropHistory(before time: Timestamp) throws {
-        try execute("DELETE FROM history WHERE replaced < ?", [time.rawValue])
-        try execute(
-            "DELETE FROM discarded WHERE time < ? AND item NOT IN (SELECT item FROM history)", [time.rawValue])
-    }
-
-    func noteDiscarded(_ version: String, of item: ItemID, at time: Timestamp) throws {
-        try execute(
-            "INSERT OR REPLACE INTO discarded(item, version, time) VALUES(?, ?, ?)",
-            [item.uuid, version, time.rawValue])
-    }
-
     /// The ids of an item's versions that were discarded here.
     package func discardedVersions(of item: ItemID) throws -> Set<String> {
         Set(try all("SELECT version FROM discarded WHERE item = ?", [item.uuid]) { $0[0] as String })
-    }
-
-    func rememberDevice(_ device: DeviceID, name: String) throws {
-        try execute(
-            """
-            INSERT INTO devices(device, name) VALUES(?, ?)
-            ON CONFLICT(device) DO UPDATE SET name = excluded.name WHERE name <> excluded.name
-            """, [device.description, name])
     }
 
     /// The devices whose commits were applied here, with their human names, in the order of the names.

@@ -21,35 +21,6 @@ extension Rows {
             baseParent: (row[3] as UUID?).map { ItemID(uuid: $0) })
     }
 
-    /// Puts a changed item at the tail.
-    func enqueue(_ item: ItemID) throws {
-        // REPLACE deletes the older row; AUTOINCREMENT gives a position that was never used before.
-        try execute(
-            """
-            INSERT OR REPLACE INTO outbox(item, base_parent)
-            VALUES(?1, (SELECT base_parent FROM entries WHERE item = ?1))
-            """, [item.uuid])
-    }
-
-    /// Puts every item of `inode` at the tail.
-    func enqueueItems(of inode: InodeNumber) throws {
-        try execute(
-            """
-            INSERT OR REPLACE INTO outbox(item, base_parent)
-            SELECT item, base_parent FROM entries WHERE inode = ? AND item IS NOT NULL
-            """, [inode.row])
-    }
-
-    /// Puts the deletion of an item at the tail.
-    /// - Parameter record: The packed record that is deleted.
-    func enqueueDeletion(
-        _ item: ItemID, base: CommitNumber, baseParent: ItemID?, record: Data?, at now: Timestamp
-    ) throws {
-        try execute(
-            "INSERT OR REPLACE INTO outbox(item, deleted_base, base_parent, base, queued) VALUES(?, ?, ?, ?, ?)",
-            [item.uuid, Int64(bitPattern: base), baseParent?.uuid, record, now.rawValue])
-    }
-
     func dequeue(_ item: ItemID) throws {
         try execute("DELETE FROM outbox WHERE item = ?", [item.uuid])
     }
@@ -98,18 +69,5 @@ extension Rows {
             """, [item.uuid]
         ) { (try ItemRecord(packed: $0[4]).name, Self.outboxRow($0)) }
         return Dictionary(found, uniquingKeysWith: { _, last in last })
-    }
-
-    /// Releases the item of a removed entry: its deletion is queued if the container knows it, else nothing is left to
-    /// do.
-    func leaveItem(of entry: EntryRow, at now: Timestamp) throws {
-        guard let item = entry.item else { return }
-        guard entry.hasBase else { return try dequeue(item) }
-        try keepHistory(of: item, replaced: now, isDeleted: true)
-        let base = try first("SELECT base_parent, base FROM entries WHERE item = ?", [item.uuid]) {
-            (parent: ($0[0] as UUID?).map { ItemID(uuid: $0) }, record: $0[1] as Data?)
-        }
-        try enqueueDeletion(
-            item, base: entry.baseNumber, baseParent: base?.parent, record: base?.record, at: now)
     }
 }

@@ -91,7 +91,7 @@ extension Repair {
             if let number {
                 try rows.insertEntry(name, in: parent, inode: number, item: item)
                 try rows.addLinks(number, 1, changed: transaction.now)
-                if let item { try rows.enqueue(item) }
+                if let item { try transaction.enqueue(item) }
             } else {
                 number = try insertAdopted(name, in: parent, at: target, item: item)
             }

@@ -114,23 +114,28 @@ extension SnapshotFile {
 extension ReplicaTransaction {
     /// Notes that the steps of a snapshot are being applied: until ``finishSnapshot(_:)`` the local state matches no
     /// single commit.
-    package func beginSnapshot(_ number: CommitNumber) throws(FileError) {
-        try translated { try rows.setMeta(.applying, Int64(bitPattern: number)) }
+    package func beginSnapshot(_ number: CommitNumber) throws {
+        try rows.setMeta(.applying, Int64(bitPattern: number))
     }
 
-    package func finishSnapshot() throws(FileError) { try translated { try rows.setMeta(.applying, nil) } }
+    package func finishSnapshot() throws { try rows.setMeta(.applying, nil) }
+
+    /// Notes the nonce of the applied commit, where it was unknown; does nothing when another commit is applied by now.
+    package func learnApplied(_ number: CommitNumber, nonce: UUID) throws {
+        let applied = try rows.meta(.applied, as: Int64.self).map { CommitNumber(bitPattern: $0) }
+        guard applied == number, try rows.snapshotUnderWay() == nil else { return }
+        try setApplied(number, nonce: nonce)
+    }
 
     /// Notes the number of the commit that contained a record of a snapshot.
-    package func setBaseNumber(_ item: ItemID, _ number: CommitNumber) throws(FileError) {
-        try translated {
-            try rows.execute(
-                "UPDATE entries SET base_number = ? WHERE item = ? AND base IS NOT NULL",
-                [Int64(bitPattern: number), item.uuid])
-            // Its deletion may wait here.
-            try rows.execute(
-                "UPDATE outbox SET deleted_base = ? WHERE item = ? AND deleted_base IS NOT NULL",
-                [Int64(bitPattern: number), item.uuid])
-        }
+    package func setBaseNumber(_ item: ItemID, _ number: CommitNumber) throws {
+        try rows.execute(
+            "UPDATE entries SET base_number = ? WHERE item = ? AND base IS NOT NULL",
+            [Int64(bitPattern: number), item.uuid])
+        // Its deletion may wait here.
+        try rows.execute(
+            "UPDATE outbox SET deleted_base = ? WHERE item = ? AND deleted_base IS NOT NULL",
+            [Int64(bitPattern: number), item.uuid])
     }
 }
 
@@ -146,17 +151,6 @@ extension Rows {
         guard let text = try meta(.appliedCommit, as: String.self), let applied = try meta(.applied, as: Int64.self)
         else { return nil }
         return AppliedCommit(text, number: CommitNumber(bitPattern: applied))
-    }
-}
-
-extension Replica {
-    /// Notes the nonce of the applied commit, where it was unknown; does nothing when another commit is applied by now.
-    package func learnApplied(_ number: CommitNumber, nonce: UUID) throws(FileError) {
-        try change { transaction in
-            let applied = try transaction.rows.meta(.applied, as: Int64.self).map { CommitNumber(bitPattern: $0) }
-            guard applied == number, try transaction.rows.meta(.applying, as: Int64.self) == nil else { return }
-            try transaction.setApplied(number, nonce: nonce)
-        }
     }
 }
 

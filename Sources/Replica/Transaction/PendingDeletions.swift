@@ -100,24 +100,33 @@ extension Rows {
 }
 
 extension ReplicaTransaction {
+    package func setDeletionsHeld(_ isHeld: Bool) throws { try rows.setMeta(.deletionsHeld, isHeld) }
+
+    /// Confirms every deletion that waits now.
+    package func confirmDeletions() throws {
+        let last: Int64 = try rows.first("SELECT coalesce(max(position), 0) FROM outbox", []) { $0[0] } ?? 0
+        try rows.setMeta(.deletionsConfirmed, last)
+        try rows.setMeta(.deletionsHeld, false)
+        // Later deletions are judged separately.
+        try rows.setMeta(.deletionsLeft, nil)
+    }
+
     /// Removes uploaded deletions from the outbox, and remembers their number.
     ///
     /// Confirmed deletions do not count, nor those of items whose name another item has by now.
     /// - Parameter gap: The longest pause between two deletions of one run.
     package func dequeueDeletions(
         _ deletions: [(item: ItemID, position: Int64)], gap: Duration
-    ) throws(FileError) {
-        try translated {
-            var times: [Int64] = []
-            let confirmed = try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0
-            for (item, position) in deletions {
-                if position > confirmed, let time = try rows.deletionTime(of: item, position) { times.append(time) }
-                try rows.execute("DELETE FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
-            }
-            guard let newest = times.last else { return }
-            let run = PendingDeletions(times: times, left: try rows.leftDeletions(), gap: gap).lastRun
-            try rows.setMeta(.deletionsLeft, LeftDeletions(count: run, newest: newest).text)
+    ) throws {
+        var times: [Int64] = []
+        let confirmed = try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0
+        for (item, position) in deletions {
+            if position > confirmed, let time = try rows.deletionTime(of: item, position) { times.append(time) }
+            try rows.execute("DELETE FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
         }
+        guard let newest = times.last else { return }
+        let run = PendingDeletions(times: times, left: try rows.leftDeletions(), gap: gap).lastRun
+        try rows.setMeta(.deletionsLeft, LeftDeletions(count: run, newest: newest).text)
     }
 }
 

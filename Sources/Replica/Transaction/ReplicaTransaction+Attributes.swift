@@ -1,15 +1,17 @@
 import GRDB
 import Foundation
-import Model
+package import Model
 import Linux
 
 /// Changes of metadata by the mount.
 extension ReplicaTransaction {
-    /// Related: `chmod(2)`, `chown(2)`, `utimensat(2)`.
+    /// Related: `chmod(2)`, `chown(2)`, `utimensat(2)`. It hides no change of the bytes.
     ///
     /// - Parameter isMapped: Whether a program may be storing into a mapping of the file at this moment. Then a change
     ///   of its modification time counts as one of its bytes: it would hide a store that comes just before it.
-    func setAttributes(of number: InodeNumber, _ change: AttributeChange, isMapped: Bool) throws -> Attributes {
+    package func setAttributes(
+        of number: InodeNumber, _ change: AttributeChange, isMapped: Bool = false
+    ) throws -> Attributes {
         var row = try rows.inodeRow(number)
         let setsModified = change.modified != nil || change.isModifiedNow
         if setsModified { row = try noticeBytes(of: row) }
@@ -35,9 +37,9 @@ extension ReplicaTransaction {
             attributes.localModified = nil
         }
         try updateObject(row, to: attributes, change)
-        if setsModified, isMapped, row.kind == .file, row.isLocal { _ = try markModified(number) }
+        if setsModified, isMapped, row.kind == .file, row.isLocal { try markModified(number) }
         // Owner and access time are not synced.
-        if change.mode != nil || change.modified != nil { try rows.enqueueItems(of: number) }
+        if change.mode != nil || change.modified != nil { try enqueueItems(of: number) }
         return attributes
     }
 
@@ -92,7 +94,7 @@ extension ReplicaTransaction {
     static let xattrNameByteLimit = 255
     static let xattrValueByteLimit = 64 << 10
 
-    func setXattr(_ name: String, _ value: [UInt8], of number: InodeNumber, mode: XattrMode) throws {
+    package func setXattr(_ name: String, _ value: [UInt8], of number: InodeNumber, mode: XattrMode) throws {
         guard !name.isEmpty, name.utf8.count <= Self.xattrNameByteLimit else {
             throw FileError(.bufferTooSmall, "the attribute's name has \(name.utf8.count) bytes")
         }
@@ -108,16 +110,16 @@ extension ReplicaTransaction {
         try rows.execute(
             "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name, Data(value)])
         try rows.setChanged(number, now)
-        try rows.enqueueItems(of: number)
+        try enqueueItems(of: number)
     }
 
-    func removeXattr(_ name: String, of number: InodeNumber) throws {
+    package func removeXattr(_ name: String, of number: InodeNumber) throws {
         _ = try rows.attributes(of: number)
         guard try rows.exists("SELECT 1 FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) else {
             throw FileError(.noAttribute, name)
         }
         try rows.execute("DELETE FROM xattrs WHERE inode = ? AND name = ?", [number.row, name])
         try rows.setChanged(number, now)
-        try rows.enqueueItems(of: number)
+        try enqueueItems(of: number)
     }
 }

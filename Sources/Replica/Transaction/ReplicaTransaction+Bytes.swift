@@ -1,14 +1,16 @@
 import GRDB
 import Foundation
 import Glibc
-import Model
+package import Model
 import Linux
 
 /// Changes of local bytes by the mount.
 extension ReplicaTransaction {
-    /// Notes that the bytes are about to change.
+    /// Notes that the bytes are about to change. Called and committed before the first write since the last upload:
+    /// after a crash, any written bytes on the disk are known to be a local change.
     /// - Returns: The new generation.
-    func markModified(_ number: InodeNumber) throws -> Int64 {
+    @discardableResult
+    package func markModified(_ number: InodeNumber) throws -> Int64 {
         let generation = try rows.first(
             "UPDATE inodes SET dirty = 1, generation = generation + 1 WHERE id = ? AND local = 1 RETURNING generation",
             [number.row]
@@ -18,20 +20,42 @@ extension ReplicaTransaction {
             throw FileError(.superseded, "\(number) was evicted")
         }
         if try rows.contents(of: number).incoming != nil { try keepUnseen(number) }
-        try rows.enqueueItems(of: number)
+        try enqueueItems(of: number)
         return generation
     }
 
+    /// Records size and times of the bytes in the index.
+    /// - Returns: The recorded attributes.
+    @discardableResult
+    package func recordBytes(of number: InodeNumber, from descriptor: Descriptor) throws -> BackingStatus {
+        // Read inside the change: a status that was read earlier could be outdated.
+        let status = try BackingStatus(of: descriptor)
+        try recordBytes(of: number, status)
+        return status
+    }
+
+    /// The same for a file that was closed and may be mapped.
+    /// - Throws: `notFound` when it was removed; `superseded` when these are no longer its bytes.
+    package func recordMappedBytes(of number: InodeNumber, from descriptor: Descriptor) throws -> BackingStatus {
+        let status = try BackingStatus(of: descriptor)
+        let row = try rows.file(number)
+        guard row.isLocal, let identity = row.identity, status.identity.matches(identity) else {
+            throw FileError(.superseded, "\(number) has other bytes")
+        }
+        try recordBytes(of: number, status)
+        return status
+    }
+
     /// Records size and times from the disk after the bytes changed.
-    func recordBytes(of number: InodeNumber, _ status: BackingStatus) throws -> Attributes {
+    private func recordBytes(of number: InodeNumber, _ status: BackingStatus) throws {
         let row = try rows.file(number)
         var attributes = row.attributes
         let isSame =
             status.size == attributes.size && status.modified == row.backingModified
             && status.blocks == attributes.blocks
-        if isSame && status.changed == row.backingChanged { return attributes }
+        if isSame && status.changed == row.backingChanged { return }
         try rows.setBackingTimes(number, status)
-        if isSame { return attributes }
+        if isSame { return }
         let bytesChanged = status.size != attributes.size || status.modified != row.backingModified
         // Blocks alone change when the disk allocates them later.
         attributes.size = status.size
@@ -42,15 +66,14 @@ extension ReplicaTransaction {
             attributes.changed = max(status.modified, row.attributes.changed)
         }
         try update(attributes)
-        guard bytesChanged else { return attributes }
+        guard bytesChanged else { return }
         if row.isModified {
             // A reader of the previous bytes must not mistake them for these.
             try rows.execute("UPDATE inodes SET generation = generation + 1 WHERE id = ?", [number.row])
         } else {
             // Bytes that changed without notice are a local change too.
-            _ = try markModified(number)
+            try markModified(number)
         }
-        return attributes
     }
 
     /// Records what was written to a local file without notice, through a mapping that the kernel passed to the backing
@@ -59,12 +82,13 @@ extension ReplicaTransaction {
     /// - Returns: The file as it is now.
     func noticeBytes(of row: InodeRow) throws -> InodeRow {
         guard let status = try rows.unrecordedStatus(of: row, backing) else { return row }
-        _ = try recordBytes(of: row.number, status)
+        try recordBytes(of: row.number, status)
         return try rows.inodeRow(row.number)
     }
 
-    /// Truncates a file that is not local to zero, without fetching a byte of it.
-    func replaceWithEmpty(_ number: InodeNumber) throws -> Descriptor {
+    /// Truncates a file that is not local to zero, without fetching a byte of it; a running download ends.
+    /// - Throws: `invalid` when it is local.
+    package func replaceWithEmpty(_ number: InodeNumber) throws -> Descriptor {
         let row = try rows.file(number)
         guard !row.isLocal else { throw FileError(.invalid, "\(number) is local") }
         try discardTransfer(of: number)
@@ -81,7 +105,7 @@ extension ReplicaTransaction {
         try rows.execute("UPDATE inodes SET local = 1, incoming = NULL WHERE id = ?", [number.row])
         let status = try SystemCalls.status(of: descriptor)
         try rows.setBacking(number, status)
-        _ = try markModified(number)
+        try markModified(number)
         var attributes = row.attributes
         attributes.size = 0
         attributes.blocks = status.blocks
@@ -91,17 +115,6 @@ extension ReplicaTransaction {
         try rows.execute("UPDATE entries SET download_requested = 0, error = NULL WHERE inode = ?", [number.row])
         try refreshPlaceholders(of: number)
         return descriptor
-    }
-
-    /// Opens for reading and writing: readers and writers share the descriptor. On a disk that became read-only, local
-    /// files can still be read, and every change is refused before it comes to a write.
-    private static func open(_ place: BackingPlace) throws(FileError) -> Descriptor {
-        do throws(FileError) {
-            return try SystemCalls.open(place, O_RDWR)
-        } catch {
-            guard error.code == .readOnly else { throw error }
-            return try SystemCalls.open(place, O_RDONLY)
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 import GRDB
 import Foundation
 import Glibc
-import Model
+package import Model
 import Linux
 
 /// Bytes being downloaded: a sparse file of full size in `staging/downloads`, and one rename when it is complete.
@@ -14,7 +14,13 @@ extension ReplicaTransaction {
         var have: Data
     }
 
-    func beginDownload(of number: InodeNumber) throws -> StagingFile {
+    /// Begins to download the container's bytes of a file, or continues it.
+    /// - Throws: `invalid` when there is nothing to download or the chunks are not known; `diskFull`.
+    ///
+    /// It counts as requested from here on: it is continued after a restart.
+    /// - Parameter cause: Who causes it, in words; `nil` when that is noted already, or is another device's change.
+    package func beginDownload(of number: InodeNumber, because cause: String? = nil) throws -> StagingFile {
+        try setDownloadRequested(true, of: number, because: cause ?? "another device's change")
         let row = try rows.file(number)
         let contents = try rows.contents(of: number)
         guard let packed = contents.incoming ?? (row.isLocal ? nil : contents.content) else {
@@ -61,24 +67,53 @@ extension ReplicaTransaction {
         return StagingFile(descriptor: try SystemCalls.open(place, O_RDWR), content: content, have: have)
     }
 
-    func setDownloadRequested(_ requested: Bool, of number: InodeNumber) throws {
+    /// Longer causes are cut: a program's name is at most 15 bytes.
+    private static let causeLimit = 200
+
+    /// - Parameter cause: Who requests it, in words; `nil` when that is not known.
+    package func setDownloadRequested(
+        _ requested: Bool, of number: InodeNumber, because cause: String? = nil
+    ) throws {
+        if !requested {
+            try rows.execute("DELETE FROM causes WHERE inode = ? AND arrived IS NULL", [number.row])
+        } else if let cause {
+            // The cause of an earlier request stays until that has ended.
+            try rows.execute(
+                """
+                INSERT INTO causes(inode, cause, requested) VALUES(?1, ?2, ?3) ON CONFLICT(inode)
+                DO UPDATE SET cause = ?2, requested = ?3, arrived = NULL WHERE arrived IS NOT NULL
+                """, [number.row, String(cause.prefix(Self.causeLimit)), now.rawValue])
+        }
         try rows.execute("UPDATE entries SET download_requested = ? WHERE inode = ?", [requested, number.row])
     }
 
-    func saveProgress(of number: InodeNumber, have: ChunkSet) throws {
+    /// Notes why the bytes of a file cannot be transferred; `nil` when they can again.
+    package func setError(_ fault: ItemFault?, of number: InodeNumber) throws {
+        let text = try fault.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        try rows.execute("UPDATE entries SET error = ? WHERE inode = ?", [text, number.row])
+    }
+
+    /// Notes which chunks are in the staging file, for a download that is continued after a restart.
+    /// - Throws: `superseded` when the download has ended otherwise.
+    package func saveProgress(of number: InodeNumber, have: ChunkSet) throws {
         try rows.execute("UPDATE transfers SET have = ? WHERE inode = ?", [have.data, number.row])
         guard rows.database.changesCount == 1 else {
             throw FileError(.superseded, "no download of \(number) is under way")
         }
     }
 
-    func discardTransfer(of number: InodeNumber) throws {
+    /// Ends a download, which frees disk space.
+    package func discardTransfer(of number: InodeNumber) throws {
         guard let transfer = try rows.transfer(of: number) else { return }
         try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
         changes.remove(.init(place: BackingPlace(directory: backing.downloads, name: transfer.file)))
     }
 
-    func finishDownload(of number: InodeNumber) throws -> InodeNumber {
+    /// Moves a complete and verified staging file to its place.
+    /// - Returns: The file's inode: a new one if older bytes were local, which then exist until ``forget(_:)`` for
+    ///   processes that have them open.
+    /// - Throws: `superseded` when the file has changed since the download began.
+    package func finishDownload(of number: InodeNumber) throws -> InodeNumber {
         let row = try noticeBytes(of: try rows.file(number))
         let contents = try rows.contents(of: number)
         guard let transfer = try rows.transfer(of: number),
@@ -89,9 +124,14 @@ extension ReplicaTransaction {
             throw FileError(.superseded, "the staging file of \(number) is missing")
         }
         try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
-        return row.isLocal
+        let new =
+            row.isLocal
             ? try replaceBytes(row, with: staged, transfer.content, status.size)
             : try placeBytes(row, from: staged, status.size)
+        // The bytes have another inode if older ones were local.
+        try rows.execute(
+            "UPDATE OR REPLACE causes SET inode = ?, arrived = ? WHERE inode = ?", [new.row, now.rawValue, number.row])
+        return new
     }
 
     /// The file was not local: its bytes replace the placeholder.

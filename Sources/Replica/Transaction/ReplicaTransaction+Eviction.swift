@@ -1,18 +1,18 @@
 import GRDB
 import Foundation
 import Glibc
-import Model
+package import Model
 import Linux
 
 /// Eviction of bytes, and the placeholders that represent them.
 extension ReplicaTransaction {
-    /// Evicts the bytes of an unmodified file. The caller has checked everything outside the index (open files, claims,
-    /// pins, the container).
+    /// Evicts the bytes of an unmodified file, which frees disk space. The caller has checked everything outside the index
+    /// (open files, claims, pins, the container).
     ///
     /// The bytes are moved away, the index commits, the placeholders are written, the bytes are deleted: a crash in
     /// between leaves extra bytes, never missing ones.
     /// - Throws: `busy` when the file has changes that are not in the container, or has changed since `generation`.
-    func evict(_ number: InodeNumber, generation: Int64) throws {
+    package func evict(_ number: InodeNumber, generation: Int64) throws {
         let row = try noticeBytes(of: try rows.file(number))
         guard row.isLocal else { return }
         guard !row.isModified, row.generation == generation else {
@@ -36,6 +36,19 @@ extension ReplicaTransaction {
         try moveBytes(of: entries, to: removed)
         changes.remove(.init(place: removed))
         try becomePlaceholder(row, content: packed, modified: row.attributes.modified)
+    }
+
+    /// Notes that the backing file of a local inode is missing: it was removed by another program.
+    ///
+    /// If the container still has the bytes, it becomes a placeholder, since absence is never a deletion.
+    /// - Throws: `inputOutput` when the bytes were changed here and exist nowhere else.
+    package func bytesAreMissing(_ number: InodeNumber) throws {
+        let row = try rows.file(number)
+        guard row.isLocal else { return }
+        guard !row.isModified, let content = try rows.contents(of: number).content else {
+            throw FileError(.inputOutput, "the only copy of \(number) is missing from the backing directory")
+        }
+        try becomePlaceholder(row, content: content, modified: row.attributes.modified)
     }
 
     /// Moves the one file behind all the names of an inode away from them.

@@ -1,13 +1,27 @@
 import GRDB
 package import Model
 
-/// Items that the user excluded from sync permanently, or paused for a while.
+/// Items that the user pinned, paused for a while, or excluded from sync permanently.
 extension ReplicaTransaction {
-    /// Excludes a file or directory, with its contents, from sync, or includes it again.
+    /// Pauses or resumes sync of a file or of a directory's contents; for the root, of the whole container.
+    package func setPaused(_ isPaused: Bool, of number: InodeNumber) throws {
+        if number == .root { return try rows.setMeta(.syncPaused, isPaused) }
+        _ = try rows.inodeRow(number)
+        try rows.execute("UPDATE entries SET paused = ? WHERE inode = ?", [isPaused, number.row])
+    }
+
+    /// Pins a file or the contents of a directory, or unpins them; `nil`: as its directory.
+    package func setPinned(_ pinned: Bool?, of number: InodeNumber) throws {
+        if number == .root { return try rows.setMeta(.rootPinned, pinned) }
+        try rows.execute("UPDATE entries SET pinned = ? WHERE inode = ?", [pinned, number.row])
+    }
+
+    /// Excludes a file or directory, with its contents, from sync, or includes it again. Related: the attribute
+    /// `isExcludedFromSync`.
     ///
     /// An excluded item is deleted in the container; local bytes stay. Bytes that are not local would be lost by that.
     /// - Throws: `invalid` for the root; `notLocal` when bytes are not local, or newer ones are incoming.
-    func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws {
+    package func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws {
         guard number != .root else { throw FileError(.invalid, "a container cannot be excluded from its own sync") }
         let row = try rows.inodeRow(number)
         if isExcluded { try checkBytes(of: row) }
@@ -19,7 +33,7 @@ extension ReplicaTransaction {
             try rows.execute(
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item?.uuid, entry.parent.row, entry.name.string])
-            if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
+            if let item { try enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
             if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
             if row.kind == .directory { try carryContents(of: number, isSynced: isSynced) }
         }

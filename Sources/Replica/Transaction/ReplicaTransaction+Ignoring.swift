@@ -51,7 +51,7 @@ extension ReplicaTransaction {
             try rows.execute(
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item.uuid, entry.parent.row, entry.name.string])
-            try rows.enqueue(item)
+            try enqueue(item)
             if row.kind == .directory { try carryContents(of: row.number, isSynced: true) }
             count += 1
         }

@@ -1,7 +1,7 @@
 import CLinux
 import GRDB
 import Glibc
-import Model
+package import Model
 import Linux
 
 /// Creating and removing names by the mount.
@@ -42,7 +42,7 @@ extension ReplicaTransaction {
         return (attributes, descriptor)
     }
 
-    func makeDirectory(
+    package func makeDirectory(
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
     ) throws -> Attributes {
         var new = NewFile(kind: .directory, mode: mode, owner: owner, group: group)
@@ -51,7 +51,7 @@ extension ReplicaTransaction {
         return try insert(row(new), name, in: parent, item: item)
     }
 
-    func makeSymbolicLink(
+    package func makeSymbolicLink(
         _ name: ItemName, in parent: InodeNumber, target: String, owner: UInt32, group: UInt32
     ) throws -> Attributes {
         var new = NewFile(kind: .symbolicLink, mode: 0o777, owner: owner, group: group, target: LinkTarget(target))
@@ -65,18 +65,21 @@ extension ReplicaTransaction {
         return try insert(row, name, in: parent, item: item)
     }
 
-    /// Pipes, sockets and device files exist only in the index: they have no bytes.
-    func makeNode(
+    /// Creates a pipe, a socket or a device file, which are not synced and exist only in the index: they have no bytes.
+    /// Related: `mknod(2)`.
+    package func makeNode(
         _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
         group: UInt32
     ) throws -> Attributes {
+        guard !kind.isSynced else { throw FileError(.invalid, "\(name): a \(kind.rawValue) cannot be made by mknod") }
         var new = NewFile(kind: kind, mode: mode, owner: owner, group: group, device: device)
         let item = try prepare(&new, name, in: parent)
         return try insert(row(new), name, in: parent, item: item)
     }
 
-    /// Adds a name to a file. Related: `link(2)`.
-    func link(_ number: InodeNumber, in parent: InodeNumber, as name: ItemName) throws -> Attributes {
+    /// Adds another name to a file. Related: `link(2)`.
+    /// - Throws: `notPermitted` for a directory.
+    package func link(_ number: InodeNumber, in parent: InodeNumber, as name: ItemName) throws -> Attributes {
         let row = try rows.inodeRow(number)
         guard row.kind != .directory else { throw FileError(.notPermitted, "\(number) is a directory") }
         guard let first = try rows.firstEntryRow(of: number) else {
@@ -100,29 +103,32 @@ extension ReplicaTransaction {
             """, [number.row])
         try rows.addLinks(number, 1, changed: now)
         try touch(parent)
-        if let item { try rows.enqueue(item) }
+        if let item { try enqueue(item) }
         if !row.isLocal { changes.refreshPlaceholder(name, in: parent) }
         return try rows.attributes(of: number)
     }
 
-    /// Removes the name of an object that is not a directory. Related: `unlink(2)`.
-    func removeFile(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
+    /// Removes a name; the file itself exists until ``forget(_:)``, for processes that have it open. It frees disk space.
+    /// Related: `unlink(2)`.
+    /// - Throws: `isDirectory`.
+    package func removeFile(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
         let entry = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
         guard row.kind != .directory else { throw FileError(.isDirectory, name.string) }
-        try rows.leaveItem(of: entry, at: now)
+        try leaveItem(of: entry)
         let removed = try removeEntry(entry, row)
         try touch(parent)
         return removed
     }
 
-    /// Removes an empty directory. Related: `rmdir(2)`.
-    func removeDirectory(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
+    /// Removes an empty directory, which frees disk space. Related: `rmdir(2)`.
+    /// - Throws: `notDirectory`, `notEmpty`.
+    package func removeDirectory(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
         let entry = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
         guard row.kind == .directory else { throw FileError(.notDirectory, name.string) }
         guard try rows.isEmpty(row.number) else { throw FileError(.notEmpty, name.string) }
-        try rows.leaveItem(of: entry, at: now)
+        try leaveItem(of: entry)
         let removed = try removeEntry(entry, row)
         try touch(parent)
         return removed
@@ -191,8 +197,8 @@ extension ReplicaTransaction {
         try rows.setBacking(number, nil)
     }
 
-    /// Deletes a file without names; does nothing for a file that has one.
-    func forget(_ number: InodeNumber) throws {
+    /// Deletes a file without names, which frees disk space; does nothing for a file that has one.
+    package func forget(_ number: InodeNumber) throws {
         guard number != .root else { return }
         let row: InodeRow
         do { row = try rows.inodeRow(number) } catch let error as FileError where error.code == .notFound { return }
@@ -255,7 +261,7 @@ extension ReplicaTransaction {
         try rows.insertEntry(name, in: parent, inode: number, item: item)
         if row.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
         if touchesParent { try touch(parent) }
-        if let item { try rows.enqueue(item) }
+        if let item { try enqueue(item) }
         var attributes = row.attributes
         attributes.inode = number
         return attributes
@@ -266,7 +272,7 @@ extension ReplicaTransaction {
         try rows.execute(
             "UPDATE inodes SET modified = ?1, changed = ?1 WHERE id = ?2", [now.rawValue, directory.row])
         // Its time is part of its record, and must be the same on every device.
-        try rows.enqueueItems(of: directory)
+        try enqueueItems(of: directory)
     }
 }
 

@@ -13,24 +13,22 @@ extension ReplicaTransaction {
     /// - Throws: `exists` when the name is taken, `corrupt` when the sizes do not agree.
     package func insert(
         _ record: ItemRecord, content: Content?, in parent: InodeNumber, number: CommitNumber
-    ) throws(FileError) -> InodeNumber {
-        try translated {
-            let info = try rows.parentInfo(parent)
-            guard try rows.entryRow(record.name, in: parent) == nil else {
-                throw FileError(.exists, record.name.string)
-            }
-            var row = try row(of: record, content)
-            // Owners and groups are not synced; the directory determines the group of other devices' entries too.
-            if let group = info.heritableGroup { row.attributes.group = group }
-            let inode = try rows.insert(row, content: content?.packed)
-            try rows.insertEntry(record.name, in: parent, inode: inode, item: record.id)
-            try writeBase(record, number)
-            try writeXattrs(record.xattrs, of: inode)
-            if record.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
-            try rows.setChanged(parent, now)
-            try showIfVisited(record.name, in: parent)
-            return inode
+    ) throws -> InodeNumber {
+        let info = try rows.parentInfo(parent)
+        guard try rows.entryRow(record.name, in: parent) == nil else {
+            throw FileError(.exists, record.name.string)
         }
+        var row = try row(of: record, content)
+        // Owners and groups are not synced; the directory determines the group of other devices' entries too.
+        if let group = info.heritableGroup { row.attributes.group = group }
+        let inode = try rows.insert(row, content: content?.packed)
+        try rows.insertEntry(record.name, in: parent, inode: inode, item: record.id)
+        try writeBase(record, number)
+        try writeXattrs(record.xattrs, of: inode)
+        if record.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
+        try rows.setChanged(parent, now)
+        try showIfVisited(record.name, in: parent)
+        return inode
     }
 
     private func row(of record: ItemRecord, _ content: Content?) throws -> InodeRow {
@@ -63,51 +61,47 @@ extension ReplicaTransaction {
 
     /// Moves an entry to a name that must be free, with everything that belongs to it.
     /// - Returns: The entry as it is now.
-    package func move(_ entry: Entry, to parent: InodeNumber, as name: ItemName) throws(FileError) -> Entry {
-        try translated {
-            let source = try current(entry)
-            let row = try rows.inodeRow(source.inode)
-            _ = try rows.parentInfo(parent)
-            if source.parent == parent, source.name == name { return entry }
-            guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
-            if row.kind == .directory, try rows.isInside(parent, row.number) {
-                throw FileError(.invalid, "\(name) cannot be moved into itself")
-            }
-            try moveObject(of: source, row, to: name, in: parent)
-            try rows.execute(
-                "UPDATE entries SET parent = ?, name = ? WHERE parent = ? AND name = ?",
-                [parent.row, name.string, source.parent.row, source.name.string])
-            try moveLinks(row, from: source.parent, to: parent)
-            for changed in [row.number, source.parent, parent] { try rows.setChanged(changed, now) }
-            refresh(source, name, parent, row)
-            guard let moved = try rows.entry(name, in: parent) else { throw FileError(.notFound, name.string) }
-            return moved
+    package func move(_ entry: Entry, to parent: InodeNumber, as name: ItemName) throws -> Entry {
+        let source = try current(entry)
+        let row = try rows.inodeRow(source.inode)
+        _ = try rows.parentInfo(parent)
+        if source.parent == parent, source.name == name { return entry }
+        guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
+        if row.kind == .directory, try rows.isInside(parent, row.number) {
+            throw FileError(.invalid, "\(name) cannot be moved into itself")
         }
+        try moveObject(of: source, row, to: name, in: parent)
+        try rows.execute(
+            "UPDATE entries SET parent = ?, name = ? WHERE parent = ? AND name = ?",
+            [parent.row, name.string, source.parent.row, source.name.string])
+        try moveLinks(row, from: source.parent, to: parent)
+        for changed in [row.number, source.parent, parent] { try rows.setChanged(changed, now) }
+        refresh(source, name, parent, row)
+        guard let moved = try rows.entry(name, in: parent) else { throw FileError(.notFound, name.string) }
+        return moved
     }
 
     /// Applies mode, time, attributes and link target; but not the time while the bytes are modified here. The file on the
     /// disk keeps its time while it has older bytes.
-    package func setMetadata(_ number: InodeNumber, from record: ItemRecord) throws(FileError) {
-        try translated {
-            let row = try rows.inodeRow(number)
-            var attributes = row.attributes
-            attributes.mode = record.mode(ownedBy: attributes.owner, now: attributes.mode)
-            if !row.isModified { attributes.modified = record.modified }
-            attributes.changed = now
-            if row.kind == .symbolicLink, let target = record.target {
-                attributes.size = Int64(target.string.utf8.count)
-                try retarget(row, to: target)
-            }
-            try update(attributes)
-            let hasNewTime = attributes.modified != row.attributes.modified
-            try updateObject(
-                row, to: attributes,
-                AttributeChange(
-                    mode: attributes.mode == row.attributes.mode ? nil : attributes.mode,
-                    modified: hasNewTime && row.attributes.localModified == nil ? attributes.modified : nil))
-            try rows.execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
-            try writeXattrs(record.xattrs, of: number)
+    package func setMetadata(_ number: InodeNumber, from record: ItemRecord) throws {
+        let row = try rows.inodeRow(number)
+        var attributes = row.attributes
+        attributes.mode = record.mode(ownedBy: attributes.owner, now: attributes.mode)
+        if !row.isModified { attributes.modified = record.modified }
+        attributes.changed = now
+        if row.kind == .symbolicLink, let target = record.target {
+            attributes.size = Int64(target.string.utf8.count)
+            try retarget(row, to: target)
         }
+        try update(attributes)
+        let hasNewTime = attributes.modified != row.attributes.modified
+        try updateObject(
+            row, to: attributes,
+            AttributeChange(
+                mode: attributes.mode == row.attributes.mode ? nil : attributes.mode,
+                modified: hasNewTime && row.attributes.localModified == nil ? attributes.modified : nil))
+        try rows.execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
+        try writeXattrs(record.xattrs, of: number)
     }
 
     private func retarget(_ row: InodeRow, to target: LinkTarget) throws {
@@ -131,48 +125,42 @@ extension ReplicaTransaction {
     }
 
     /// Notes the container's state of an entry.
-    package func setBase(_ entry: Entry, record: ItemRecord, number: CommitNumber) throws(FileError) {
-        try translated {
-            guard entry.item == record.id else { throw FileError(.invalid, "\(record.name) is another item") }
-            try writeBase(record, number)
-        }
+    package func setBase(_ entry: Entry, record: ItemRecord, number: CommitNumber) throws {
+        guard entry.item == record.id else { throw FileError(.invalid, "\(record.name) is another item") }
+        try writeBase(record, number)
     }
 
     /// Removes an entry that another device deleted; a directory must be empty.
-    package func remove(_ entry: Entry) throws(FileError) -> RemovedEntry {
-        try translated {
-            let source = try current(entry)
-            let row = try rows.inodeRow(source.inode)
-            if row.kind == .directory, try !rows.isEmpty(row.number) { throw FileError(.notEmpty, entry.name.string) }
-            if let item = source.item {
-                try rows.dequeue(item)
-                try rows.keepHistory(of: item, replaced: replaced, isDeleted: true)
-            }
-            let removed = try removeEntry(source, row)
-            try rows.setChanged(source.parent, now)
-            return removed
+    package func remove(_ entry: Entry) throws -> RemovedEntry {
+        let source = try current(entry)
+        let row = try rows.inodeRow(source.inode)
+        if row.kind == .directory, try !rows.isEmpty(row.number) { throw FileError(.notEmpty, entry.name.string) }
+        if let item = source.item {
+            try rows.dequeue(item)
+            try keepHistory(of: item, replaced: replaced, isDeleted: true)
         }
+        let removed = try removeEntry(source, row)
+        try rows.setChanged(source.parent, now)
+        return removed
     }
 
     /// Makes a local entry that was never uploaded an item that another device created: equal files and directories of
     /// one name are merged.
-    package func adopt(_ item: ItemID, for entry: Entry) throws(FileError) -> Entry {
-        try translated {
-            let source = try current(entry)
-            guard !source.hasBase else {
-                throw FileError(.invalid, "\(entry.name) is an item of the container already")
-            }
-            if let old = source.item { try rows.dequeue(old) }
-            try rows.execute(
-                "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
-                [item.uuid, source.parent.row, source.name.string])
-            // A placeholder contains its item's id.
-            if try !rows.inodeRow(source.inode).isLocal { changes.refreshPlaceholder(source.name, in: source.parent) }
-            guard let adopted = try rows.entry(source.name, in: source.parent) else {
-                throw FileError(.notFound, entry.name.string)
-            }
-            return adopted
+    package func adopt(_ item: ItemID, for entry: Entry) throws -> Entry {
+        let source = try current(entry)
+        guard !source.hasBase else {
+            throw FileError(.invalid, "\(entry.name) is an item of the container already")
         }
+        if let old = source.item { try rows.dequeue(old) }
+        try rows.execute(
+            "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
+            [item.uuid, source.parent.row, source.name.string])
+        // A placeholder contains its item's id.
+        if try !rows.inodeRow(source.inode).isLocal { changes.refreshPlaceholder(source.name, in: source.parent) }
+        guard let adopted = try rows.entry(source.name, in: source.parent) else {
+            throw FileError(.notFound, entry.name.string)
+        }
+        return adopted
     }
 
     /// The current row of an entry that was read earlier in this change, or before it.
@@ -198,7 +186,7 @@ extension ReplicaTransaction {
         guard record.kind == .file, let base = try rows.entry(of: record.id)?.base,
             base.content != record.content || base.conflicts != record.conflicts
         else { return }
-        try rows.keepHistory(of: record.id, replaced: replaced, isDeleted: false)
+        try keepHistory(of: record.id, replaced: replaced, isDeleted: false)
     }
 
     private func writeXattrs(_ xattrs: [AttributeName: Data], of number: InodeNumber) throws {

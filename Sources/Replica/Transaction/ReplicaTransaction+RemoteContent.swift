@@ -16,37 +16,35 @@ extension ReplicaTransaction {
     /// - Throws: `busy` when the bytes are modified here.
     package func setContent(
         _ entry: Entry, content: Content, modified: Timestamp, inUse: Bool
-    ) throws(FileError) -> InodeNumber {
-        try translated {
-            let source = try current(entry)
-            let row = try rows.file(source.inode)
-            guard !row.isModified else { throw FileError(.busy, "\(entry.name) has changes of its own") }
-            let packed = content.packed
-            let present = try rows.contents(of: row.number).content
-            if let present, try Content(packed: present).hasSameBytes(as: content) {
-                try rows.execute(
-                    "UPDATE inodes SET content = ?, incoming = NULL WHERE id = ?", [packed, row.number.row])
-                // Chunks that moved to other packs: the same bytes are fetched from another place.
-                if present != packed { try discardTransfer(of: row.number) }
-                return row.number
-            }
-            if row.attributes.linkCount > 1 || (inUse && !row.isLocal) {
-                return try separate(source, row, content: packed, byteCount: content.byteCount, modified: modified)
-            }
-            try discardTransfer(of: row.number)
-            if row.isLocal {
-                // Programs that compare times, such as make and rsync, must see a change when the new bytes come.
-                try rows.execute(
-                    """
-                    UPDATE inodes SET local_modified = coalesce(CASE WHEN incoming IS NOT NULL THEN local_modified END, modified),
-                    incoming = ? WHERE id = ?
-                    """, [packed, row.number.row])
-            } else {
-                try becomePlaceholder(row, content: packed, modified: modified)
-                try rows.setChanged(row.number, now)
-            }
+    ) throws -> InodeNumber {
+        let source = try current(entry)
+        let row = try rows.file(source.inode)
+        guard !row.isModified else { throw FileError(.busy, "\(entry.name) has changes of its own") }
+        let packed = content.packed
+        let present = try rows.contents(of: row.number).content
+        if let present, try Content(packed: present).hasSameBytes(as: content) {
+            try rows.execute(
+                "UPDATE inodes SET content = ?, incoming = NULL WHERE id = ?", [packed, row.number.row])
+            // Chunks that moved to other packs: the same bytes are fetched from another place.
+            if present != packed { try discardTransfer(of: row.number) }
             return row.number
         }
+        if row.attributes.linkCount > 1 || (inUse && !row.isLocal) {
+            return try separate(source, row, content: packed, byteCount: content.byteCount, modified: modified)
+        }
+        try discardTransfer(of: row.number)
+        if row.isLocal {
+            // Programs that compare times, such as make and rsync, must see a change when the new bytes come.
+            try rows.execute(
+                """
+                UPDATE inodes SET local_modified = coalesce(CASE WHEN incoming IS NOT NULL THEN local_modified END, modified),
+                incoming = ? WHERE id = ?
+                """, [packed, row.number.row])
+        } else {
+            try becomePlaceholder(row, content: packed, modified: modified)
+            try rows.setChanged(row.number, now)
+        }
+        return row.number
     }
 
     /// Gives an entry a fresh inode that is not local.

@@ -1,5 +1,5 @@
 import GRDB
-import Model
+package import Model
 import Linux
 
 /// Renames by the mount. Related: `renameat2(2)`.
@@ -8,7 +8,8 @@ import Linux
 /// that is an atomic save. An exchange of two such files likewise leaves the items with the names. In every other case
 /// the item moves with the file.
 extension ReplicaTransaction {
-    func rename(
+    /// Related: `renameat2(2)`. An atomic save keeps the item of the target name.
+    package func rename(
         _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode
     ) throws -> Renamed {
         _ = try rows.parentInfo(parent)
@@ -59,7 +60,7 @@ extension ReplicaTransaction {
         try moveLinks(row, from: source.parent, to: parent)
         try touch(source.parent)
         try touch(parent)
-        if let item { try rows.enqueue(item) }
+        if let item { try enqueue(item) }
         if row.kind == .directory, isSynced != (source.item != nil) {
             try carryContents(of: row.number, isSynced: isSynced)
         }
@@ -72,7 +73,7 @@ extension ReplicaTransaction {
         let keepsItem = target.item != nil && row.kind == other.kind && row.kind != .directory
         guard keepsItem, let item = target.item else {
             let position = try rows.position(of: target.name, in: target.parent)
-            try rows.leaveItem(of: target, at: now)
+            try leaveItem(of: target)
             let removed = try removeEntry(target, other)
             var source = source
             if target.isExcluded {
@@ -87,7 +88,7 @@ extension ReplicaTransaction {
         }
         try keepUnseenOfMoved(row)
         try carryConflicts(from: source, to: item)
-        try rows.leaveItem(of: source, at: now)
+        try leaveItem(of: source)
         if try rows.contents(of: other.number).incoming != nil, let seen = try rows.entry(of: item) {
             // The saving program cannot have read the newer bytes, which are still incoming.
             try keepUnseenVersion(of: seen)
@@ -102,7 +103,7 @@ extension ReplicaTransaction {
         try rows.setChanged(row.number, now)
         try touch(source.parent)
         try touch(target.parent)
-        try rows.enqueue(item)
+        try enqueue(item)
         refresh(source, target.name, target.parent, row, other)
         return RemovedEntry(inode: other.number, kind: other.kind, linkCount: left, item: nil)
     }
@@ -141,7 +142,7 @@ extension ReplicaTransaction {
             let wish = try rows.downloadWish(for: row.number)
             try setInode(of: source, to: other.number, try rows.downloadWish(for: other.number))
             try setInode(of: target, to: row.number, wish)
-            for item in [source.item, target.item].compactMap({ $0 }) { try rows.enqueue(item) }
+            for item in [source.item, target.item].compactMap({ $0 }) { try enqueue(item) }
         } else {
             try exchangeItems(source, row, isSourceSynced, target, other, isTargetSynced)
         }
@@ -188,7 +189,7 @@ extension ReplicaTransaction {
         ]
         for (entry, row, item, place, isSynced) in ends {
             if item == nil { try clearBase(place.name, in: place.parent) }
-            if let item { try rows.enqueue(item) }
+            if let item { try enqueue(item) }
             if row.kind == .directory, isSynced != (entry.item != nil) {
                 try carryContents(of: row.number, isSynced: isSynced)
             }
@@ -204,7 +205,7 @@ extension ReplicaTransaction {
         if isSynced { return entry.item ?? environment.makeItemID() }
         if entry.item != nil { departed.note(row) }
         if entry.item != nil, row.kind == .file, !row.isLocal { try requestLastBytes(of: row.number) }
-        try rows.leaveItem(of: entry, at: now)
+        try leaveItem(of: entry)
         return nil
     }
 
@@ -227,7 +228,7 @@ extension ReplicaTransaction {
             try rows.execute(
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item?.uuid, entry.parent.row, entry.name.string])
-            if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
+            if let item { try enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
             // A placeholder contains its item's id.
             if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
             if row.kind == .directory { try carryContents(of: row.number, isSynced: itemTravels) }

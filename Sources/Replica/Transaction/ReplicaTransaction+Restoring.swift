@@ -13,19 +13,17 @@ extension ReplicaTransaction {
     ///
     /// - Parameter limit: How many items one change restores at most, directories above them not counted.
     /// - Returns: The names; none when nothing is left to restore.
-    package func restoreDeletions(limit: Int) throws(FileError) -> [RestoredName] {
-        try translated {
-            // In reverse order: a directory was deleted after its contents.
-            let items = try rows.all(
-                """
-                SELECT item FROM outbox WHERE deleted_base IS NOT NULL AND base IS NOT NULL AND position > ?
-                ORDER BY position DESC LIMIT ?
-                """, [try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0, limit]
-            ) { ItemID(uuid: $0[0]) }
-            var restored: [RestoredName] = []
-            for item in items { _ = try restore(item, &restored) }
-            return restored
-        }
+    package func restoreDeletions(limit: Int) throws -> [RestoredName] {
+        // In reverse order: a directory was deleted after its contents.
+        let items = try rows.all(
+            """
+            SELECT item FROM outbox WHERE deleted_base IS NOT NULL AND base IS NOT NULL AND position > ?
+            ORDER BY position DESC LIMIT ?
+            """, [try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0, limit]
+        ) { ItemID(uuid: $0[0]) }
+        var restored: [RestoredName] = []
+        for item in items { _ = try restore(item, &restored) }
+        return restored
     }
 
     /// - Returns: The inode of the item, restored or existing; `nil` for an unknown item.
@@ -50,7 +48,7 @@ extension ReplicaTransaction {
         if name != record.name || directory == nil {
             // Its place differs from the container's.
             if let entry = try rows.entry(of: item) { try setBase(entry, record: record, number: deleted.number) }
-            try rows.enqueue(item)
+            try enqueue(item)
         }
         restored.append(RestoredName(name: name, parent: parent))
         return inode

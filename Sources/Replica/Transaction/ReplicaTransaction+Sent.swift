@@ -8,12 +8,10 @@ extension ReplicaTransaction {
     /// known must be deleted in the container when it turns out that the commit has landed.
     ///
     /// - Parameter number: The number of the commit. ``setApplied(_:nonce:)`` for it or a later one forgets them.
-    package func noteSent(_ items: [ItemID], in number: CommitNumber) throws(FileError) {
-        try translated {
-            for item in items {
-                try rows.execute(
-                    "INSERT OR REPLACE INTO sent(item, number) VALUES(?, ?)", [item.uuid, Int64(bitPattern: number)])
-            }
+    package func noteSent(_ items: [ItemID], in number: CommitNumber) throws {
+        for item in items {
+            try rows.execute(
+                "INSERT OR REPLACE INTO sent(item, number) VALUES(?, ?)", [item.uuid, Int64(bitPattern: number)])
         }
     }
 }
@@ -61,24 +59,20 @@ struct SendingCommits {
 extension ReplicaTransaction {
     /// Notes a commit that is about to be sent: it may land although the response is lost, even after this process has
     /// ended.
-    package func noteSending(_ number: CommitNumber, nonce: UUID) throws(FileError) {
-        try translated {
-            var sending = try rows.sending() ?? SendingCommits(number: number)
-            if sending.number != number { sending = SendingCommits(number: number) }
-            sending.nonces = (sending.nonces + [nonce]).suffix(SendingCommits.limit)
-            try rows.setMeta(.sending, sending.text)
-        }
+    package func noteSending(_ number: CommitNumber, nonce: UUID) throws {
+        var sending = try rows.sending() ?? SendingCommits(number: number)
+        if sending.number != number { sending = SendingCommits(number: number) }
+        sending.nonces = (sending.nonces + [nonce]).suffix(SendingCommits.limit)
+        try rows.setMeta(.sending, sending.text)
     }
 
     /// Notes that this device met a commit of its own that it does not remember.
     ///
     /// - Returns: Whether it is the first for an hour.
-    package func notePutBack(_ number: CommitNumber) throws(FileError) -> Bool {
-        try translated {
-            let last = try rows.putBack()
-            try rows.setMeta(.putBack, "\(number) \(now.rawValue)")
-            return last.map { now.rawValue - $0.time.rawValue > 3_600_000_000_000 } ?? true
-        }
+    package func notePutBack(_ number: CommitNumber) throws -> Bool {
+        let last = try rows.putBack()
+        try rows.setMeta(.putBack, "\(number) \(now.rawValue)")
+        return last.map { now.rawValue - $0.time.rawValue > 3_600_000_000_000 } ?? true
     }
 }
 

@@ -41,22 +41,18 @@ package final class ReplicaTransaction {
     ///
     /// It is the writer's, whose clock may be wrong: states are kept for so long after it, so one from before the commits
     /// that precede it is taken for theirs, and one that is still to come for the present.
-    package func setCommitTime(_ time: Timestamp) throws(FileError) {
-        try translated {
-            let last = try rows.meta(.commitTime, as: Int64.self).map(Timestamp.init(rawValue:)) ?? time
-            replaced = min(max(time, last), now)
-            try rows.setMeta(.commitTime, replaced.rawValue)
-        }
+    package func setCommitTime(_ time: Timestamp) throws {
+        let last = try rows.meta(.commitTime, as: Int64.self).map(Timestamp.init(rawValue:)) ?? time
+        replaced = min(max(time, last), now)
+        try rows.setMeta(.commitTime, replaced.rawValue)
     }
 
     /// Notes the newest commit whose records are all applied.
     ///
     /// - Parameter nonce: Distinguishes it from another one of that number; `nil` when unknown.
-    package func setApplied(_ number: CommitNumber, nonce: UUID? = nil) throws(FileError) {
-        try translated {
-            try rows.setApplied(number, nonce: nonce, at: now)
-            try rows.forgetSent(through: number)
-        }
+    package func setApplied(_ number: CommitNumber, nonce: UUID? = nil) throws {
+        try rows.setApplied(number, nonce: nonce, at: now)
+        try rows.forgetSent(through: number)
         applied = number
     }
 }

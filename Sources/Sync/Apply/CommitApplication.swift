@@ -77,7 +77,7 @@ struct CommitApplication {
         try removeDirectories(directories)
         try removeRevived()
         // In the same transaction, so that a crash cannot leave the older bytes here for good.
-        for inode in effects.downloads { try transaction.setDownloadRequested(inode) }
+        for inode in effects.downloads { try transaction.setDownloadRequested(true, of: inode) }
         try transaction.setApplied(commit.sequence, nonce: isCommit ? commit.nonce : nil)
     }
 

@@ -82,9 +82,7 @@ package struct ContentUpload {
     private mutating func take(_ chunks: [StoredChunk]) throws(FileError) {
         guard !chunks.isEmpty else { return }
         let places = chunks.map { Content.Piece.Stored(hash: $0.hash, pack: $0.pack, offset: $0.offset) }
-        try replica.change { transaction in
-            try transaction.rememberChunks(zip(chunks, places).map { ($0.hash, $1, $0.byteCount) })
-        }
+        try replica.change { try $0.rememberChunks(zip(chunks, places).map { ($0.hash, $1, $0.byteCount) }) }
         for place in places { stored[place.hash] = place }
     }
 

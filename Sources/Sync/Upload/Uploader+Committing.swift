@@ -202,7 +202,7 @@ extension Uploader {
     private func noteNewItems(of records: [ItemRecord], in number: CommitNumber) throws(FileError) {
         let items = records.filter { $0.base == 0 }.map(\.id)
         guard !items.isEmpty else { return }
-        try replica.change { transaction in try transaction.noteSent(items, in: number) }
+        try replica.change { try $0.noteSent(items, in: number) }
     }
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {

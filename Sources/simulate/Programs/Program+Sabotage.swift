@@ -12,17 +12,17 @@ extension Program {
         switch sabotage {
         case .dropChange:
             guard let change = try replica.read({ try $0.pending(limit: 1, after: 0).first }) else { return }
-            try replica.change { transaction in try transaction.dequeueAll(change.item) }
+            try replica.change { try $0.dequeueAll(change.item) }
         case .deleteUnseen:
             guard let place = try? takenFile().0 else { return }
             try fileSystem.removeFile(place.name, in: place.parent, by: caller).atOnce()
         case .writeUnseen:
             guard let number = try? takenFile().1, try replica.read({ try $0.isLocal(number) }) else { return }
             let bytes = FileContent.bytes(of: [Token.max])
-            try replica.markModified(number)
+            try replica.change { try $0.markModified(number) }
             let descriptor = try replica.openBytes(of: number)
             _ = pwrite(descriptor.rawValue, bytes, bytes.count, 0)
-            try replica.recordBytes(of: number, from: descriptor)
+            try replica.change { try $0.recordBytes(of: number, from: descriptor) }
         case .writeClaimed:
             guard try await writeClaimed() else { return }
         case .damageStore:

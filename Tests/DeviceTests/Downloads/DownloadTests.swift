@@ -45,7 +45,8 @@ import Testing
         try await converge(a, b)
         let inode = try b.inode("f")
         let downloads = b.fileSystem.reading.downloads
-        let late = Download(of: inode, into: try b.fileSystem.replica.beginDownload(of: inode), downloads.context)
+        let late = Download(
+            of: inode, into: try b.fileSystem.replica.change { try $0.beginDownload(of: inode) }, downloads.context)
         // It continues with the staging file of the other one, and puts it in its place.
         #expect(try await b.read("f") == "theirs")
         await downloads.active(inode)?.waitUntilEnded()

@@ -114,9 +114,7 @@ import Testing
         // The deletions were discarded, and one of the files was edited.
         a = try await restart(a, on: store)
         await a.stop()
-        _ = try a.fileSystem.replica.change { transaction in
-            try transaction.restoreDeletions(limit: 10)
-        }
+        _ = try a.fileSystem.replica.change { try $0.restoreDeletions(limit: 10) }
         try a.fileSystem.shutDown()
         a = try await restart(a, on: store)
         try await a.setAttribute("download", "wait", of: "f")

@@ -34,7 +34,7 @@ import Testing
         let inode = try device.inode(path)
         for index in 0..<count {
             let value = Self.noise(UInt64(inode.rawValue) << 16 | UInt64(index))
-            try device.fileSystem.replica.setXattr("user.\(index)", value, of: inode, mode: .any)
+            try device.fileSystem.replica.change { try $0.setXattr("user.\(index)", value, of: inode, mode: .any) }
         }
     }
 
@@ -76,7 +76,9 @@ import Testing
         }
         #expect(sent == Set(["first", "last", Self.long("deepest")] + names + deep))
         // Once it is short enough, it is uploaded.
-        for index in 0..<500 { try a.fileSystem.replica.removeXattr("user.\(index)", of: try a.inode("long")) }
+        for index in 0..<500 {
+            try a.fileSystem.replica.change { try $0.removeXattr("user.\(index)", of: $0.rows.resolve("long")) }
+        }
         try await a.control.sync.sync(wait: true)
         #expect(try a.containerStatus().pendingUploadCount == 0)
         #expect(try a.containerStatus().problem == nil)

@@ -46,7 +46,9 @@ import Testing
         let large = String(repeating: "large", count: 300_000)
         try await a.write(large, to: "large")
         _ = try a.fileSystem.makeSymbolicLink(try ItemName("link"), in: .root, target: "d/one", by: TestDevice.caller)
-        try a.fileSystem.replica.setXattr("user.colour", Array("blue".utf8), of: try a.inode("d/one"), mode: .any)
+        try a.fileSystem.replica.change {
+            try $0.setXattr("user.colour", Array("blue".utf8), of: $0.rows.resolve("d/one"), mode: .any)
+        }
         try await a.control.sync.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         for commit in 1...number { try await ChangeLog(store: store).trim(commit) }
