@@ -8,12 +8,9 @@ extension Replica {
     /// - Returns: The file, and its bytes open for reading and writing.
     /// - Throws: `exists`, `notFound`, `notDirectory`, `diskFull`.
     package func createFile(
-        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32,
-        opening: FileOpening? = nil
+        _ new: NewItem, as name: ItemName, in parent: InodeNumber, opening: FileOpening? = nil
     ) throws(FileError) -> (Attributes, Descriptor) {
-        let (attributes, bytes) = try change {
-            try $0.createFile(name, in: parent, mode: mode, owner: owner, group: group, opening: opening)
-        }
+        let (attributes, bytes) = try change { try $0.createFile(new, as: name, in: parent, opening: opening) }
         return (attributes, descriptors.shared(bytes, of: attributes.inode))
     }
 

@@ -387,8 +387,7 @@ import Testing
         var failure: FileError?
         for number in 0..<100_000 where failure == nil {
             do throws(FileError) {
-                _ = try replica.createFile(
-                    try ItemName("f\(number)"), in: .root, mode: 0o644, owner: 0, group: 0)
+                _ = try replica.createFile(NewItem(.file, mode: 0o644), as: try ItemName("f\(number)"), in: .root)
                 made += 1
             } catch { failure = error }
         }
@@ -402,7 +401,7 @@ import Testing
         let again = try Replica.open("\(mount)/state", container: container, environment: environment)
         #expect(try again.read { try $0.children(of: .root, after: nil, limit: 1_000_000).count } == made)
         #expect(try again.check() == [])
-        _ = try again.createFile(try ItemName("more"), in: .root, mode: 0o644, owner: 0, group: 0)
+        _ = try again.createFile(NewItem(.file, mode: 0o644), as: try ItemName("more"), in: .root)
         again.abandon()
     }
 
@@ -418,7 +417,7 @@ import Testing
         let replica = try Replica.open("\(mount)/state", container: Lab.container(), environment: environment)
         defer { replica.abandon() }
         for number in 0..<40 {
-            _ = try replica.createFile(try ItemName("f\(number)"), in: .root, mode: 0o644, owner: 0, group: 0)
+            _ = try replica.createFile(NewItem(.file, mode: 0o644), as: try ItemName("f\(number)"), in: .root)
         }
         // Another file takes up the remaining space.
         let filler = open("\(mount)/filler", O_WRONLY | O_CREAT, 0o600)

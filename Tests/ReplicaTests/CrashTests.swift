@@ -42,8 +42,7 @@ import Testing
         try atEveryStep { lab in
             _ = try lab.makeDirectory("d")
         } act: { lab in
-            _ = try lab.replica.createFile(
-                try ItemName("new"), in: try lab.inode("d"), mode: 0o644, owner: 0, group: 0)
+            _ = try lab.replica.createFile(NewItem(.file, mode: 0o644), as: try ItemName("new"), in: try lab.inode("d"))
         } verify: { (lab: Lab, committed: Bool) throws in
             if committed { #expect(try lab.inodeIfPresent("d/new") != nil) }
         }
@@ -53,7 +52,7 @@ import Testing
         try atEveryStep { _ in
         } act: { lab in
             _ = try lab.replica.change {
-                try $0.makeSymbolicLink(try ItemName("l"), in: .root, target: "/etc", owner: 0, group: 0)
+                try $0.make(.symbolicLink(to: "/etc"), as: try ItemName("l"), in: .root)
             }
         } verify: { (lab: Lab, committed: Bool) throws in
             if committed { #expect(try lab.replica.read { try $0.inode($0.resolve("l")).target } == "/etc") }

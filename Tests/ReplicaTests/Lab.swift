@@ -122,7 +122,7 @@ extension Lab {
     @discardableResult
     func makeFile(_ text: String, in parent: InodeNumber = .root, bytes: String = "hello") throws -> InodeNumber {
         let (attributes, descriptor) = try replica.createFile(
-            try ItemName(text), in: parent, mode: 0o644, owner: getuid(), group: getgid())
+            NewItem(.file, mode: 0o644, owner: getuid(), group: getgid()), as: try ItemName(text), in: parent)
         try write(bytes, to: attributes.inode, descriptor)
         return attributes.inode
     }
@@ -136,8 +136,8 @@ extension Lab {
 
     func makeDirectory(_ text: String, in parent: InodeNumber = .root) throws -> InodeNumber {
         try replica.change {
-            try $0.makeDirectory(
-                try ItemName(text), in: parent, mode: 0o755, owner: getuid(), group: getgid()
+            try $0.make(
+                NewItem(.directory, mode: 0o755, owner: getuid(), group: getgid()), as: try ItemName(text), in: parent
             ).inode
         }
     }

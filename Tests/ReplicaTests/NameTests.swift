@@ -14,7 +14,7 @@ import Testing
     @Test func `a new file has the given attributes, and its bytes are in the backing directory`() throws {
         let lab = try Lab()
         let (attributes, descriptor) = try lab.replica.createFile(
-            try ItemName("a"), in: .root, mode: 0o444, owner: 12, group: 34)
+            NewItem(.file, mode: 0o444, owner: 12, group: 34), as: try ItemName("a"), in: .root)
         #expect(attributes.mode == 0o444 && attributes.owner == 12 && attributes.group == 34)
         #expect(attributes.linkCount == 1 && attributes.size == 0 && attributes.kind == .file)
         try lab.write("hello", to: attributes.inode, descriptor)
@@ -34,12 +34,12 @@ import Testing
         let a = try ItemName("a")
         let d = try ItemName("d")
         let z = try ItemName("z")
-        fails(.exists) { _ = try replica.createFile(a, in: .root, mode: 0o644, owner: 0, group: 0) }
+        fails(.exists) { _ = try replica.createFile(NewItem(.file, mode: 0o644), as: a, in: .root) }
         fails(.exists) {
-            _ = try replica.change { try $0.makeDirectory(d, in: .root, mode: 0o755, owner: 0, group: 0) }
+            _ = try replica.change { try $0.make(NewItem(.directory, mode: 0o755), as: d, in: .root) }
         }
-        fails(.notDirectory) { _ = try replica.createFile(z, in: file, mode: 0o644, owner: 0, group: 0) }
-        fails(.notFound) { _ = try replica.createFile(z, in: InodeNumber(999), mode: 0o644, owner: 0, group: 0) }
+        fails(.notDirectory) { _ = try replica.createFile(NewItem(.file, mode: 0o644), as: z, in: file) }
+        fails(.notFound) { _ = try replica.createFile(NewItem(.file, mode: 0o644), as: z, in: InodeNumber(999)) }
         fails(.notFound) { _ = try replica.read { try $0.lookup(z, in: .root) } }
         fails(.notFound) { _ = try replica.change(freeing: true) { try $0.removeFile(z, in: .root) } }
         fails(.isDirectory) { _ = try replica.change(freeing: true) { try $0.removeFile(d, in: .root) } }
@@ -165,15 +165,13 @@ import Testing
     @Test func `special files are stored in the index and never synced`() throws {
         let lab = try Lab()
         let fifo = try lab.replica.change {
-            try $0.makeNode(
-                try ItemName("p"), in: .root, kind: .fifo, mode: 0o600, device: 0, owner: 0, group: 0)
+            try $0.make(NewItem(.fifo, mode: 0o600), as: try ItemName("p"), in: .root)
         }
         #expect(fifo.kind == .fifo)
         #expect(try lab.item("p") == nil)
         #expect(try lab.replica.read { try $0.pendingCount() } == 0)
         let device = try lab.replica.change {
-            try $0.makeNode(
-                try ItemName("null"), in: .root, kind: .characterDevice, mode: 0o600, device: 0x103, owner: 0, group: 0)
+            try $0.make(NewItem(.characterDevice, mode: 0o600, device: 0x103), as: try ItemName("null"), in: .root)
         }
         #expect(try lab.replica.read { try $0.attributes(of: device.inode).device } == 0x103)
         fails(.isDirectory) { _ = try lab.replica.openBytes(of: .root) }
@@ -260,7 +258,7 @@ import Testing
             try $0.rename(try ItemName("new"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
         }
         _ = try replica.change {
-            try $0.makeSymbolicLink(try ItemName("link"), in: .root, target: "x", owner: 0, group: 0)
+            try $0.make(.symbolicLink(to: "x"), as: try ItemName("link"), in: .root)
         }
         _ = try replica.change {
             try $0.rename(try ItemName("link"), in: .root, to: try ItemName("d"), in: .root, mode: .replace)

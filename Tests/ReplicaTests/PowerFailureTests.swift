@@ -122,7 +122,7 @@ import Testing
     @Test func `a removed symbolic link and a removed directory do not reappear`() throws {
         let lab = try Lab()
         _ = try lab.replica.change {
-            try $0.makeSymbolicLink(try ItemName("l"), in: .root, target: "/x", owner: 0, group: 0)
+            try $0.make(.symbolicLink(to: "/x"), as: try ItemName("l"), in: .root)
         }
         let directory = try lab.makeDirectory("d")
         try lab.makeFile("inner", in: directory)

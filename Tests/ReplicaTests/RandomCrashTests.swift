@@ -200,7 +200,7 @@ private struct RandomRun {
         tree.bytes[fileCount] = ""
         return { [self] in
             let (parent, name) = try split(path)
-            _ = try lab.replica.createFile(name, in: parent, mode: 0o644, owner: 0, group: 0)
+            _ = try lab.replica.createFile(NewItem(.file, mode: 0o644), as: name, in: parent)
         }
     }
 
@@ -210,7 +210,7 @@ private struct RandomRun {
         tree.nodes[path] = .directory
         return { [self] in
             let (parent, name) = try split(path)
-            _ = try lab.replica.change { try $0.makeDirectory(name, in: parent, mode: 0o755, owner: 0, group: 0) }
+            _ = try lab.replica.change { try $0.make(NewItem(.directory, mode: 0o755), as: name, in: parent) }
             if parent == .root { try lab.replica.writePlaceholders(in: parent) }
         }
     }

@@ -101,7 +101,7 @@ import Testing
     @Test func `the target of a symbolic link is updated from its record`() throws {
         let lab = try Lab()
         _ = try lab.replica.change {
-            try $0.makeSymbolicLink(try ItemName("l"), in: .root, target: "old", owner: 0, group: 0)
+            try $0.make(.symbolicLink(to: "old"), as: try ItemName("l"), in: .root)
         }
         try lab.uploadAll()
         let inode = try lab.inode("l")

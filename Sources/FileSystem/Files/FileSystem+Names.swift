@@ -69,15 +69,13 @@ extension FileSystem {
         return target
     }
 
-    package func makeDirectory(
-        _ name: ItemName, in parent: InodeNumber, mode: UInt16, by caller: Caller
+    /// Creates an item of the caller's. Related: `mkdir(2)`, `symlink(2)`, `mknod(2)`.
+    package func make(
+        _ new: NewItem, as name: ItemName, in parent: InodeNumber, by caller: Caller
     ) throws(FileError) -> Attributes {
-        try checkFolderLevels(in: parent)
+        if new.kind == .directory { try checkFolderLevels(in: parent) }
         try cache.freeSpaceFloor.admitChange()
-        let attributes = try replica.change {
-            try $0.makeDirectory(
-                name, in: parent, mode: mode, owner: caller.user, group: caller.group)
-        }
+        let attributes = try replica.change { try $0.make(new.owned(by: caller), as: name, in: parent) }
         appeared(name, in: parent, by: caller)
         return attributes
     }
@@ -103,36 +101,6 @@ extension FileSystem {
                     ? "this container allows no directories below Documents"
                     : "this container allows \(limit) level of directories below Documents")
         }
-    }
-
-    package func makeSymbolicLink(
-        _ name: ItemName, in parent: InodeNumber, target: String, by caller: Caller
-    ) throws(FileError) -> Attributes {
-        try cache.freeSpaceFloor.admitChange()
-        let attributes = try replica.change {
-            try $0.makeSymbolicLink(
-                name, in: parent, target: target, owner: caller.user, group: caller.group)
-        }
-        appeared(name, in: parent, by: caller)
-        return attributes
-    }
-
-    package func makeNode(
-        _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, by caller: Caller
-    ) throws(FileError) -> Attributes {
-        try cache.freeSpaceFloor.admitChange()
-        guard kind != .file else {
-            let (attributes, _) = try replica.createFile(
-                name, in: parent, mode: mode, owner: caller.user, group: caller.group)
-            appeared(name, in: parent, by: caller)
-            return attributes
-        }
-        let attributes = try replica.change {
-            try $0.makeNode(
-                name, in: parent, kind: kind, mode: mode, device: device, owner: caller.user, group: caller.group)
-        }
-        appeared(name, in: parent, by: caller)
-        return attributes
     }
 
     package func link(

@@ -81,8 +81,8 @@ extension FileSystem {
             } undo: { [self] _ in
                 if let handle = opened.take() { _ = files.open.remove(handle) }
             }
-            let (attributes, _) = try replica.createFile(
-                name, in: parent, mode: mode, owner: caller.user, group: caller.group, opening: opening)
+            let new = NewItem(.file, mode: mode).owned(by: caller)
+            let (attributes, _) = try replica.createFile(new, as: name, in: parent, opening: opening)
             guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
             try admit(handle, flags: flags, by: caller)
             appeared(name, in: parent, by: caller)

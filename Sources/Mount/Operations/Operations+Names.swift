@@ -32,9 +32,9 @@ extension Operations {
         table.mkdir = { request, parent, name, mode in
             let request = Request(request, .mkdir)
             request.answer { () throws(FileError) in
-                try request.fileSystem.makeDirectory(
-                    ItemName(name), in: InodeNumber(parent), mode: UInt16(mode & Operations.permissionBits),
-                    by: request.caller)
+                try request.fileSystem.make(
+                    NewItem(.directory, mode: UInt16(mode & Operations.permissionBits)), as: ItemName(name),
+                    in: InodeNumber(parent), by: request.caller)
             } with: { reply, attributes in
                 reply.newEntry(attributes)
             }
@@ -66,8 +66,9 @@ extension Operations {
         table.symlink = { request, target, parent, name in
             let request = Request(request, .symlink)
             request.answer { () throws(FileError) in
-                try request.fileSystem.makeSymbolicLink(
-                    ItemName(name), in: InodeNumber(parent), target: Operations.text(target), by: request.caller)
+                try request.fileSystem.make(
+                    .symbolicLink(to: Operations.text(target)), as: ItemName(name), in: InodeNumber(parent),
+                    by: request.caller)
             } with: { reply, attributes in
                 reply.newEntry(attributes)
             }
@@ -111,8 +112,12 @@ extension Operations {
             guard let kind = ItemKind(typeBits: mode) else {
                 throw FileError(.invalid, "not a file type that mknod creates")
             }
-            return try request.fileSystem.makeNode(
-                ItemName(name), in: parent, kind: kind, mode: UInt16(mode & permissionBits), device: UInt64(device),
+            let name = try ItemName(name)
+            guard kind == .file || !kind.isSynced else {
+                throw FileError(.invalid, "\(name): a \(kind.rawValue) cannot be made by mknod")
+            }
+            return try request.fileSystem.make(
+                NewItem(kind, mode: UInt16(mode & permissionBits), device: UInt64(device)), as: name, in: parent,
                 by: request.caller)
         } with: { reply, attributes in
             reply.newEntry(attributes)

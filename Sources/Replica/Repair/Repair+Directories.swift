@@ -102,8 +102,8 @@ extension Repair {
         if target != place { try tree.moveDirectory(node, to: target) }
         let status = try SystemCalls.status(of: try tree.open(node))
         var row = transaction.row(
-            .init(
-                kind: .directory, mode: status.mode & 0o777, owner: transaction.environment.owner,
+            NewItem(
+                .directory, mode: status.mode & 0o777, owner: transaction.environment.owner,
                 group: transaction.environment.group))
         row.stand(on: status)
         row.attributes.modified = transaction.environment.diskTime?() ?? status.modified

@@ -122,8 +122,8 @@ extension Repair {
         try SystemCalls.setMode(place, ReplicaTransaction.backingMode(mode))
         let status = try SystemCalls.status(place)
         var row = transaction.row(
-            .init(
-                kind: .file, mode: mode, owner: transaction.environment.owner,
+            NewItem(
+                .file, mode: mode, owner: transaction.environment.owner,
                 group: transaction.environment.group))
         row.stand(on: status)
         row.isModified = true
@@ -216,8 +216,8 @@ extension Repair {
         let goal = RepairTree.EntryKey(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
         if goal != place { try SystemCalls.rename(try tree.backingPlace(place), to: try tree.backingPlace(goal)) }
         var row = transaction.row(
-            .init(
-                kind: .symbolicLink, mode: 0o777, owner: transaction.environment.owner,
+            NewItem(
+                .symbolicLink, mode: 0o777, owner: transaction.environment.owner,
                 group: transaction.environment.group, target: LinkTarget(target)))
         row.stand(on: status)
         row.attributes.size = Int64(target.utf8.count)

@@ -6,25 +6,32 @@ import Linux
 
 /// Creating and removing names by the mount.
 extension ReplicaTransaction {
-    /// The initial attributes of a new local file.
-    struct NewFile {
-        var kind: ItemKind
-        var mode: UInt16
-        var owner: UInt32
-        var group: UInt32
-        var device: UInt64 = 0
-        var target: LinkTarget?
+    /// Creates an item. Related: `mkdir(2)`, `symlink(2)`, `mknod(2)`.
+    /// - Throws: `exists`, `notFound`, `notDirectory`, `diskFull`.
+    package func make(_ new: NewItem, as name: ItemName, in parent: InodeNumber) throws -> Attributes {
+        switch new.kind {
+        case .file:
+            return try createFile(new, as: name, in: parent).attributes
+        case .symbolicLink:
+            return try makeSymbolicLink(new, as: name, in: parent)
+        // A directory is created on the disk with its first entry. Pipes, sockets and device files exist only in the
+        // index: they have no bytes.
+        case .directory, .fifo, .socket, .characterDevice, .blockDevice:
+            var new = new
+            let item = try prepare(&new, name, in: parent)
+            return try insert(row(new), name, in: parent, item: item)
+        }
     }
 
+    /// See ``Replica/createFile(_:as:in:opening:)``.
     func createFile(
-        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32,
-        opening: Replica.FileOpening?
-    ) throws -> (Attributes, Descriptor) {
-        var new = NewFile(kind: .file, mode: mode, owner: owner, group: group)
+        _ new: NewItem, as name: ItemName, in parent: InodeNumber, opening: Replica.FileOpening? = nil
+    ) throws -> (attributes: Attributes, bytes: Descriptor) {
+        var new = new
         let item = try prepare(&new, name, in: parent)
         let directory = try backing.directory(parent, rows, making: changes)
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
-        let descriptor = try changes.createFile(at: place, mode: Self.backingMode(mode))
+        let descriptor = try changes.createFile(at: place, mode: Self.backingMode(new.mode))
         try DescriptorReserve.spare(descriptor)
         // The time of the first stat is that of the bytes, so that the first write cannot move it back.
         if environment.diskTime == nil { try descriptor.setTimes(modified: now) }
@@ -42,19 +49,9 @@ extension ReplicaTransaction {
         return (attributes, descriptor)
     }
 
-    package func makeDirectory(
-        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
-    ) throws -> Attributes {
-        var new = NewFile(kind: .directory, mode: mode, owner: owner, group: group)
-        let item = try prepare(&new, name, in: parent)
-        // The directory is created on the disk with its first entry.
-        return try insert(row(new), name, in: parent, item: item)
-    }
-
-    package func makeSymbolicLink(
-        _ name: ItemName, in parent: InodeNumber, target: String, owner: UInt32, group: UInt32
-    ) throws -> Attributes {
-        var new = NewFile(kind: .symbolicLink, mode: 0o777, owner: owner, group: group, target: LinkTarget(target))
+    private func makeSymbolicLink(_ new: NewItem, as name: ItemName, in parent: InodeNumber) throws -> Attributes {
+        guard let target = new.target?.string else { throw FileError(.invalid, "\(name) has no target") }
+        var new = new
         let item = try prepare(&new, name, in: parent)
         let directory = try backing.directory(parent, rows, making: changes)
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
@@ -63,18 +60,6 @@ extension ReplicaTransaction {
         row.stand(on: try SystemCalls.status(place))
         row.attributes.size = Int64(target.utf8.count)
         return try insert(row, name, in: parent, item: item)
-    }
-
-    /// Creates a pipe, a socket or a device file, which are not synced and exist only in the index: they have no bytes.
-    /// Related: `mknod(2)`.
-    package func makeNode(
-        _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
-        group: UInt32
-    ) throws -> Attributes {
-        guard !kind.isSynced else { throw FileError(.invalid, "\(name): a \(kind.rawValue) cannot be made by mknod") }
-        var new = NewFile(kind: kind, mode: mode, owner: owner, group: group, device: device)
-        let item = try prepare(&new, name, in: parent)
-        return try insert(row(new), name, in: parent, item: item)
     }
 
     /// Adds another name to a file. Related: `link(2)`.
@@ -223,7 +208,7 @@ extension ReplicaTransaction {
 
     /// Checks that a new file can get its name, and applies the attributes that it inherits from its directory.
     /// - Returns: The item that it will be; `nil` when it is not synced.
-    func prepare(_ new: inout NewFile, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
+    func prepare(_ new: inout NewItem, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
         let info = try rows.parentInfo(parent)
         if let group = info.heritableGroup {
             new.group = group
@@ -241,7 +226,7 @@ extension ReplicaTransaction {
         return try isSynced(sample, name, in: info) ? environment.makeItemID() : nil
     }
 
-    func row(_ new: NewFile) -> InodeRow {
+    func row(_ new: NewItem) -> InodeRow {
         let isDirectory = new.kind == .directory
         return InodeRow(
             attributes: Attributes(

@@ -39,8 +39,8 @@ extension ReplicaTransaction {
                 "the total size of the chunks of \(record.name) is \(content.byteCount), not \(record.size)")
         }
         var row = row(
-            NewFile(
-                kind: record.kind, mode: record.mode(ownedBy: environment.owner, now: 0), owner: environment.owner,
+            NewItem(
+                record.kind, mode: record.mode(ownedBy: environment.owner, now: 0), owner: environment.owner,
                 group: environment.group,
                 target: record.target))
         row.attributes.modified = record.modified

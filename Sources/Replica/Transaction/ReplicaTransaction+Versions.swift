@@ -50,7 +50,7 @@ extension ReplicaTransaction {
         var record = record
         record.name = name
         _ = try insert(record, content: content, in: parent, number: 0)
-        guard let entry = try translated({ try rows.entry(of: record.id) }) else { throw FileError(.notFound, name.string) }
+        guard let entry = try rows.entry(of: record.id) else { throw FileError(.notFound, name.string) }
         // The container no longer has the item.
         try clearBase(entry)
         try touch(parent)
@@ -92,8 +92,9 @@ extension ReplicaTransaction {
     /// Keeps a link target that lost: it becomes a new item under `name`, and waits to be uploaded.
     package func keepLink(to target: LinkTarget, like entry: Entry, as name: ItemName) throws {
         let row = try rows.inodeRow(entry.inode)
-        _ = try makeSymbolicLink(
-            name, in: entry.parent, target: target.string, owner: row.attributes.owner, group: row.attributes.group)
+        var new = NewItem.symbolicLink(to: target.string)
+        (new.owner, new.group) = (row.attributes.owner, row.attributes.group)
+        _ = try make(new, as: name, in: entry.parent)
     }
 
     /// Handles a local edit while newer bytes of another device were incoming: the editor cannot have seen those, so

@@ -13,7 +13,7 @@ extension Program {
 
     mutating func makeDirectory() throws {
         let place = try place(existing: 0)
-        _ = try fileSystem.makeDirectory(place.name, in: place.parent, mode: 0o755, by: caller)
+        _ = try fileSystem.make(NewItem(.directory, mode: 0o755), as: place.name, in: place.parent, by: caller)
     }
 
     mutating func removeDirectory(_ place: ResolvedPath? = nil) async throws {
@@ -190,9 +190,9 @@ extension Program {
         let look = { @Sendable () throws -> Sight in Sight(after: [content]) }
         _ = try await change(look) {
             .ready(
-                try fileSystem.makeSymbolicLink(
-                    place.name, in: place.parent,
-                    target: content.linkTarget(isSpelled: world.scenario.hasSpellings), by: caller))
+                try fileSystem.make(
+                    .symbolicLink(to: content.linkTarget(isSpelled: world.scenario.hasSpellings)), as: place.name,
+                    in: place.parent, by: caller))
         }
     }
 

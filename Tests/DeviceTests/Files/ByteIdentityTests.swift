@@ -20,8 +20,8 @@ import Testing
     static let beginnings = ["\u{301}x", "\u{200d}x", "\u{fe0f}x", "\u{e31}x", "\u{feff}x", "\u{1f3fd}x"]
 
     private func makeLink(_ name: String, to target: String, on device: TestDevice) throws {
-        _ = try device.fileSystem.makeSymbolicLink(
-            try ItemName(name), in: .root, target: target, by: TestDevice.caller)
+        _ = try device.fileSystem.make(
+            .symbolicLink(to: target), as: try ItemName(name), in: .root, by: TestDevice.caller)
     }
 
     /// Gives a link another target as programs do: by a new link that is renamed over it.
@@ -186,8 +186,9 @@ import Testing
         #expect(try await holds { granted.paths(1) != nil })
         #expect(granted.paths(1).map { $0.map { Array($0.utf8) } } == [Array(path.utf8)])
         // Through a link whose target has the same slashes.
-        _ = try device.fileSystem.makeSymbolicLink(
-            try ItemName("way"), in: try device.inode("plain"), target: "\(name)/\(name)", by: TestDevice.caller)
+        _ = try device.fileSystem.make(
+            .symbolicLink(to: "\(name)/\(name)"), as: try ItemName("way"), in: try device.inode("plain"),
+            by: TestDevice.caller)
         let item = ClaimRequest.Item("plain/way", reading: ["resolvesSymbolicLink"])
         try device.fileSystem.claims.release(1, of: session)
         try device.fileSystem.claims.request(ClaimRequest(claim: 2, items: [item]), from: session)

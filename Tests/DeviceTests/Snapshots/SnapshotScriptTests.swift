@@ -45,7 +45,8 @@ import Testing
         // Long enough to have a head.
         let large = String(repeating: "large", count: 300_000)
         try await a.write(large, to: "large")
-        _ = try a.fileSystem.makeSymbolicLink(try ItemName("link"), in: .root, target: "d/one", by: TestDevice.caller)
+        _ = try a.fileSystem.make(
+            .symbolicLink(to: "d/one"), as: try ItemName("link"), in: .root, by: TestDevice.caller)
         try a.fileSystem.replica.change {
             try $0.setXattr("user.colour", Array("blue".utf8), of: $0.rows.resolve("d/one"), mode: .any)
         }

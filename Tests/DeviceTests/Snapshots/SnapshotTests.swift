@@ -28,8 +28,8 @@ import Testing
         try await a.control.sync.sync(wait: true)
         try await a.write("new", to: "caf\u{e9}")
         try a.remove("gone")
-        _ = try a.fileSystem.makeSymbolicLink(
-            try ItemName("link"), in: .root, target: "d/deep/one", by: TestDevice.caller)
+        _ = try a.fileSystem.make(
+            .symbolicLink(to: "d/deep/one"), as: try ItemName("link"), in: .root, by: TestDevice.caller)
         try await a.control.sync.sync(wait: true)
         return a
     }

@@ -119,7 +119,7 @@ final class TestDevice: Sendable {
 
     func makeDirectory(_ path: String) throws {
         let (parent, name) = try split(path)
-        _ = try fileSystem.makeDirectory(name, in: parent, mode: 0o755, by: Self.caller)
+        _ = try fileSystem.make(NewItem(.directory, mode: 0o755), as: name, in: parent, by: Self.caller)
     }
 
     func open(_ path: String, _ flags: Int32) async throws -> HandleID {
@@ -214,7 +214,7 @@ final class TestDevice: Sendable {
 
     func makeSymbolicLink(_ path: String, to target: String) throws {
         let (parent, name) = try split(path)
-        _ = try fileSystem.makeSymbolicLink(name, in: parent, target: target, by: Self.caller)
+        _ = try fileSystem.make(.symbolicLink(to: target), as: name, in: parent, by: Self.caller)
     }
 
     func setMode(_ mode: UInt16, of path: String) throws {
