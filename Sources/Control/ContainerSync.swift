@@ -117,7 +117,9 @@ package struct ContainerSync: Sendable {
     /// What was changed while the store let this device write, and cannot leave now, in a sentence; `nil` for nothing.
     private var stuckChanges: String? {
         // An index that cannot be read is a problem of its own, which its readers report.
-        guard readOnly?.reason == .store, let count = try? replica.read({ try $0.waitingCount() }), count > 0 else { return nil }
+        guard readOnly?.reason == .store, let count = try? replica.read({ try $0.waitingCount() }), count > 0 else {
+            return nil
+        }
         let changes = count == 1 ? "1 change waits" : "\(count) changes wait"
         return "\(changes) here and cannot leave, since the store refuses writing; a mount that may write uploads them"
     }

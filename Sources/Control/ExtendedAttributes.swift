@@ -198,11 +198,13 @@ package struct ExtendedAttributes: Sendable {
             guard let node = try fileSystem.locks(on: inode).first else { return nil }
             return try json(node)
         case table.versions:
-            return try replica.read { try $0.attributes(of: inode).kind } == .file ? try json(versions.versions(of: inode)) : nil
+            return try replica.read { try $0.attributes(of: inode).kind } == .file
+                ? try json(versions.versions(of: inode)) : nil
         case table.resolve: return nil
         case table.name, table.contentType:
-            let name = try replica.read { try $0.entries(of: inode).first?.name }
-            let kind = try replica.read { try $0.attributes(of: inode).kind }
+            let (name, kind) = try replica.read { rows in
+                (try rows.entries(of: inode).first?.name, try rows.attributes(of: inode).kind)
+            }
             if attribute == table.name { return name?.string ?? identity.settings.name }
             return ContentType.identifier(kind: kind, name: name)
         case table.status: return try json(states.itemStatus(of: inode))
@@ -216,8 +218,9 @@ package struct ExtendedAttributes: Sendable {
     }
 
     private func directory(of inode: InodeNumber) throws(FileError) -> InodeNumber {
-        if try replica.read({ try $0.attributes(of: inode).kind }) == .directory { return inode }
-        return try replica.read { try $0.entries(of: inode).first?.parent } ?? .root
+        try replica.read { rows in
+            try rows.attributes(of: inode).kind == .directory ? inode : rows.entries(of: inode).first?.parent ?? .root
+        }
     }
 
     private func json(_ status: some Encodable) throws(FileError) -> String {

@@ -50,10 +50,9 @@ package struct ItemCommands: Sendable {
     package func forEachFile(
         below number: InodeNumber, _ body: (InodeNumber) throws(FileError) -> Void
     ) throws(FileError) {
-        guard try replica.read({ try $0.attributes(of: number).kind }) == .directory else {
-            if try replica.read({ try $0.attributes(of: number).kind }) == .file { try body(number) }
-            return
-        }
+        let kind = try replica.read { try $0.attributes(of: number).kind }
+        if kind == .file { return try body(number) }
+        guard kind == .directory else { return }
         for file in try replica.read({ try $0.filesBelow(number) }) { try body(file) }
     }
 

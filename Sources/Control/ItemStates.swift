@@ -46,7 +46,8 @@ package struct ItemStates: Sendable {
         let number = facts.attributes.inode
         guard facts.attributes.kind == .file, files.isPossiblyMapped(number) else { return facts }
         try fileSystem.recordStores(into: number)
-        return try replica.read({ try $0.facts(of: [number]) }).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
+        return try replica.read({ try $0.facts(of: [number]) }).first { $0.path.isBytewiseEqual(to: facts.path) }
+            ?? facts
     }
 
     /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are

@@ -267,7 +267,9 @@ package struct ItemVersions: Sendable {
             try files.becameOrphan(entry.inode)
         }
         // A local file is downloaded again so that it stays local.
-        if try replica.read({ try $0.inode(number) }).hasIncoming { try ItemCommands(fileSystem).request(number, because: .version) }
+        if try replica.read({ try $0.inode(number) }).hasIncoming {
+            try ItemCommands(fileSystem).request(number, because: .version)
+        }
     }
 
     private func publishReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {

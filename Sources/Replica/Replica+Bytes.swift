@@ -1,5 +1,6 @@
 import GRDB
 package import Model
+package import Linux
 
 /// The bytes of files, where that takes more than one read or one change.
 extension Replica {

@@ -140,7 +140,7 @@ package final class Replica: Sendable {
         let value: Value
         let followed: IndexChanges?
         do {
-            (value, followed) = try rows.inTransaction("BEGIN IMMEDIATE") { _ in
+            (value, followed) = try rows.inTransaction {
                 let value = try body(transaction)
                 let followed = try journal.seal(rows)
                 try changes.willCommit()

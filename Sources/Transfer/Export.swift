@@ -152,9 +152,10 @@ package final class Export: Sendable {
     }
 
     private func metadata(of attributes: Attributes) throws(FileError) -> OutputDirectory.Metadata {
-        var xattrs: [(name: String, value: [UInt8])] = []
-        for name in try sync.replica.read({ try $0.xattrNames(of: attributes.inode) }) {
-            xattrs.append((name, try sync.replica.read { try $0.xattr(name, of: attributes.inode) }))
+        let xattrs = try sync.replica.read { rows in
+            try rows.xattrNames(of: attributes.inode).map {
+                (name: $0, value: try rows.xattr($0, of: attributes.inode))
+            }
         }
         return .init(mode: attributes.mode, modified: attributes.modified, xattrs: xattrs)
     }

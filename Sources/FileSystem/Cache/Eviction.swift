@@ -145,8 +145,7 @@ package struct Eviction {
     /// - Throws: ``FileError`` with `notFound` for a file without a name.
     func obstacleUnasked(_ number: InodeNumber) throws(FileError) -> EvictionObstacle? {
         try files.recordMappedBytes(of: number)
-        let inode = try replica.read { try $0.inode(number) }
-        let entries = try replica.read { try $0.entries(of: number) }
+        let (inode, entries) = try replica.read { (try $0.inode(number), try $0.entries(of: number)) }
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
         if let obstacle = try obstacle(number, inode, entries) { return obstacle }
         if files.open.inode(number) != nil { return .open }

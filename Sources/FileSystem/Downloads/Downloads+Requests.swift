@@ -46,9 +46,8 @@ extension Downloads {
             // A failed or cancelled download is not joined: a new request is a new attempt.
             if let ending = active(inode), ending.hasFailed || ending.isCancelled { await ending.waitUntilEnded() }
             // It may have been downloaded, deleted or cancelled while it was queued.
-            guard try replica.read({ try $0.inode(inode).isDownloadable }),
-                try replica.read({ try $0.isDownloadRequested(inode) })
-            else { return }
+            let isWanted = try replica.read { try $0.inode(inode).isDownloadable && $0.isDownloadRequested(inode) }
+            guard isWanted else { return }
             if try isContentUnknown(inode) { try await learnContent(of: inode) }
             let download = try join(inode)
             try await download.wait(for: 0..<download.byteCount)

@@ -30,7 +30,7 @@ final class IndexReaders: Sendable {
 
     /// Runs `body` on one state of the index.
     func read<Value>(_ body: (Rows) throws -> Value) throws -> Value {
-        try with { try $0.unsafeRead { try Rows(database: $0).inTransaction("BEGIN DEFERRED", body) } }
+        try with { try $0.unsafeRead { try Rows(database: $0).onOneState(body) } }
     }
 
     private func with<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {

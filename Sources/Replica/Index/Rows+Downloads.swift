@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import Model
+package import Linux
 
 /// Downloads, and where their bytes are.
 extension Rows {
@@ -15,10 +16,11 @@ extension Rows {
         try exists("SELECT 1 FROM entries WHERE inode = ? AND download_requested = 1", [number.row])
     }
 
-    package func requestedDownloads() throws -> [InodeNumber] {
-        try all("SELECT DISTINCT inode FROM entries WHERE download_requested = 1 ORDER BY inode", []) {
-            InodeNumber(row: $0[0])
-        }
+    /// Files whose download is requested.
+    package func requestedDownloads(limit: Int = .max) throws -> [InodeNumber] {
+        try all(
+            "SELECT DISTINCT inode FROM entries WHERE download_requested = 1 ORDER BY inode LIMIT ?", [limit]
+        ) { InodeNumber(row: $0[0]) }
     }
 
     /// Requested downloads that failed with one of the given fault codes.

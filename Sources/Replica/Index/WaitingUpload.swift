@@ -43,13 +43,6 @@ extension Rows {
         }.compactMap { (upload: WaitingUpload?) in upload }
     }
 
-    /// Files whose download is requested.
-    package func requestedDownloads(limit: Int) throws -> [InodeNumber] {
-        try all(
-            "SELECT DISTINCT inode FROM entries WHERE download_requested = 1 ORDER BY inode LIMIT ?", [limit]
-        ) { InodeNumber(row: $0[0]) }
-    }
-
     /// Items with conflict versions that wait to be resolved, by their inodes.
     package func conflictedInodes(limit: Int) throws -> [InodeNumber] {
         try all(

@@ -2,7 +2,7 @@ import GRDB
 import Foundation
 import Glibc
 package import Model
-import Linux
+package import Linux
 
 /// Changes of local bytes by the mount.
 extension ReplicaTransaction {

@@ -104,8 +104,7 @@ struct RecordPreparation: Sendable {
     }
 
     private func isLocal(_ item: ItemID) throws(FileError) -> Bool {
-        guard let entry = try replica.read({ try $0.entry(of: item) }) else { return false }
-        return try replica.read { try $0.inode(entry.inode).isLocal }
+        try replica.read { rows in try rows.entry(of: item).map { try rows.isLocal($0.inode) } ?? false }
     }
 
     /// The chunk list of a record; `nil` when it is damaged, which affects only this file: reading the file tries

@@ -76,10 +76,7 @@ struct TreeListing {
         for child in try replica.read({ try $0.children(of: directory, after: nil, limit: .max) }) {
             let number = child.attributes.inode
             let current = try device.fileSystem.attributes(of: number)
-            var xattrs: [AttributeName: Data] = [:]
-            for name in try replica.read({ try $0.xattrNames(of: number) }) {
-                xattrs[AttributeName(name)] = Data(try replica.read { try $0.xattr(name, of: number) })
-            }
+            let xattrs = try replica.read { try $0.xattrs(of: number) }
             let content = try device.content(of: number)
             guard current.kind != .file || current.size == content.byteCount else {
                 throw Violation("\(device.name): \(path)\(child.name) has \(content), and says \(current.size) bytes")
