@@ -103,20 +103,21 @@ let package = Package(
         .target(
             name: "Mount",
             dependencies: [
-                "Control", "FileSystem", "Sync", "Metering", "Model", "CFuse", "CLinux",
+                "Control", "FileSystem", "Sync", "Metering", "Linux", "Model", "CFuse", "CLinux",
                 .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
-        .target(name: "ControlAPI", dependencies: ["Model"], swiftSettings: settings),
+        .target(name: "ControlAPI", dependencies: ["Linux", "Model"], swiftSettings: settings),
         .target(
             name: "Control",
             dependencies: [
-                "FileSystem", "Sync", "Coordination", "Remote", "Replica", "ControlAPI", "Metering", "Model",
+                "FileSystem", "Sync", "Coordination", "Remote", "Replica", "ControlAPI", "Metering", "Linux", "Model",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
-        .target(name: "ControlClient", dependencies: ["ControlAPI", "Model", "CLinux"], swiftSettings: settings),
+        .target(
+            name: "ControlClient", dependencies: ["ControlAPI", "Linux", "Model", "CLinux"], swiftSettings: settings),
         .target(name: "MetadataPredicate", swiftSettings: settings),
         .target(
             name: "Ubiquity",
@@ -138,7 +139,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "NamedMounts",
-            dependencies: ["Daemon", "ControlAPI", "Model", .filesystem("TOMLKit", "TOMLKit")],
+            dependencies: ["Daemon", "ControlAPI", "Linux", "Model", .filesystem("TOMLKit", "TOMLKit")],
             swiftSettings: settings),
         .target(
             name: "Dashboard",
@@ -159,7 +160,8 @@ let package = Package(
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "NamedMounts", "Dashboard", "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Model",
+                "NamedMounts", "Dashboard", "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Linux",
+                "Model",
                 .filesystem("ArgumentParser", "swift-argument-parser"),
                 .filesystem("Logging", "swift-log"),
             ],

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Linux
 package import Model
 
 extension ControlSocket {
@@ -23,9 +24,8 @@ extension ControlSocket {
     /// Creates the directory, or checks an existing one: in `/tmp` another user may have created it first.
     func prepareDirectory() throws(FileError) {
         makeDirectoriesAbove()
-        if mkdir(directory, 0o700) != 0, errno != EEXIST {
-            throw FileError(systemCall: errno, "cannot create the directory \(directory) for the control socket")
-        }
+        try SystemCalls.makeDirectory(
+            ifMissing: directory, as: "cannot create the directory \(directory) for the control socket")
         guard isTrusted(user: geteuid()) else {
             throw FileError(
                 .notPermitted,
@@ -85,8 +85,9 @@ extension ControlSocket {
         guard path.utf8.count <= pathByteLimit else {
             throw FileError(.invalid, "\(path) is too long for the path of a socket")
         }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw FileError(systemCall: errno, "socket") }
+        let descriptor = try SystemCalls.check("socket") {
+            socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        }
         do throws(FileError) {
             try connect(descriptor, path, limit)
             return Listener(descriptor: descriptor, user: try user(listeningTo: descriptor, path))
@@ -105,12 +106,11 @@ extension ControlSocket {
         // struct sockaddr_un: two bytes of family, then the path and a zero.
         var address = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + Array(path.utf8) + [0]
         let byteCount = socklen_t(address.count)
-        let isConnected = address.withUnsafeMutableBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) {
-                Glibc.connect(descriptor, $0.baseAddress!, byteCount) == 0
+        try SystemCalls.check("connect", path) {
+            address.withUnsafeMutableBytes { bytes in
+                bytes.withMemoryRebound(to: sockaddr.self) { Glibc.connect(descriptor, $0.baseAddress!, byteCount) }
             }
         }
-        guard isConnected else { throw FileError(systemCall: errno, "connect \(path)") }
     }
 
     /// - Returns: The user that called listen(2). Related: `SO_PEERCRED` in unix(7).
@@ -118,14 +118,14 @@ extension ControlSocket {
         // struct ucred
         var peer: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
         var byteCount = socklen_t(MemoryLayout.size(ofValue: peer))
-        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &byteCount) == 0 else {
-            throw FileError(systemCall: errno, "SO_PEERCRED")
+        try SystemCalls.check("getsockopt", as: "SO_PEERCRED") {
+            getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &byteCount)
         }
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.utf8.startIndex
         let directory = String(decoding: path.utf8.prefix(upTo: slash), as: UTF8.self)
         var found = stat()
-        guard lstat(directory.isEmpty ? "." : directory, &found) == 0 else {
-            throw FileError(systemCall: errno, "lstat \(directory)")
+        try SystemCalls.check("lstat", as: "lstat \(directory)") {
+            lstat(directory.isEmpty ? "." : directory, &found)
         }
         guard found.st_mode & S_IFMT == S_IFDIR, found.st_uid == peer.user else {
             throw FileError(

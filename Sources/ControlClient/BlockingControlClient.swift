@@ -1,6 +1,7 @@
 package import ControlAPI
 import Foundation
 import Glibc
+import Linux
 import Model
 
 /// The requests of the control API for callers that block: no task is involved, so that it works on threads of the
@@ -30,15 +31,20 @@ package struct BlockingControlClient: Sendable {
     ///
     /// The file is removed again unless it is complete.
     package func send(_ request: VersionContentRequest, into file: String) throws(ControlError) {
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .refused(FileError(systemCall: errno, "cannot create \(file)")) }
-        defer { close(descriptor) }
+        let target: Descriptor
+        do throws(FileError) {
+            target = try Descriptor(file, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600, as: "cannot create \(file)")
+        } catch {
+            throw .refused(error)
+        }
         do throws(ControlError) {
             let connection = ControlConnection(socketPath: socket)
             try connection.run(HTTPRequest(request), deadline: nil) {
                 bytes throws(ControlError) in
                 do throws(FileError) {
-                    try Self.write(bytes, to: descriptor, file)
+                    try bytes.withBytes { bytes throws(FileError) in
+                        try target.append(bytes, as: "cannot write \(file)")
+                    }
                 } catch {
                     throw .refused(error)
                 }
@@ -46,16 +52,6 @@ package struct BlockingControlClient: Sendable {
         } catch {
             unlink(file)
             throw error
-        }
-    }
-
-    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ file: String) throws(FileError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw FileError(systemCall: errno, "cannot write \(file)") }
-            rest = rest.dropFirst(count)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Linux
 import Synchronization
 
 /// Starts a daemon in the background and waits until its mount answers.
@@ -44,8 +45,7 @@ package struct DaemonLauncher: Sendable {
     package func launch() throws -> String? {
         try state.make()
         let log = try state.openLog()
-        defer { close(log) }
-        let logStart = Int64(lseek(log, 0, SEEK_END))
+        let logStart = try log.status().size
         let ends = try Self.makePipe()
         let child: Child
         do {
@@ -155,7 +155,7 @@ extension DaemonLauncher {
             let ended = waitpid(child, &status, WNOHANG)
             // The low seven bits are a signal, the next eight the exit status; see wait(2).
             if ended == child { return status & 0x7f == 0 ? (status >> 8) & 0xff : nil }
-            guard ended == 0 || errno == EINTR else { return nil }
+            guard ended == 0 else { return nil }
             usleep(10_000)
         }
         return nil
@@ -181,14 +181,14 @@ extension DaemonLauncher {
         }
     }
 
-    private func spawn(log: Int32, ready: Int32) throws -> pid_t {
+    private func spawn(log: Descriptor, ready: Int32) throws -> pid_t {
         try Self.closeAllOnExec()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, log, STDOUT_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, log, STDERR_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, log.rawValue, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, log.rawValue, STDERR_FILENO)
         posix_spawn_file_actions_adddup2(&actions, ready, Self.readyDescriptor)
 
         var attributes = posix_spawnattr_t()
@@ -207,7 +207,9 @@ extension DaemonLauncher {
         var environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in argv + environment { free(text) } }
         var child: pid_t = 0
-        let number = posix_spawn(&child, Self.program(), &actions, &attributes, &argv, &environment)
+        let number = withExtendedLifetime(log) {
+            posix_spawn(&child, Self.program(), &actions, &attributes, &argv, &environment)
+        }
         guard number == 0 else { throw Self.systemFailure("posix_spawn", number) }
         return child
     }

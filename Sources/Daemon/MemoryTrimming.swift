@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import ServiceLifecycle
 
 /// Returns memory to the kernel after operations that needed much of it: the snapshot of a large container, a large
@@ -37,14 +38,9 @@ struct MemoryTrimming: Service {
     /// The memory of this process that is resident and not backed by files. Related: proc_pid_statm(5), `resident` and
     /// `shared`.
     static func ownByteCount() -> Int? {
-        let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { Glibc.close(file) }
-        return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
-            let count = read(file, buffer.baseAddress, buffer.count)
-            let fields = String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self).split(separator: " ")
-            guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return nil }
-            return (resident - shared) * sysconf(Int32(_SC_PAGESIZE))
-        }
+        guard let bytes = try? Descriptor("/proc/self/statm").read(byteCount: 256, at: 0) else { return nil }
+        let fields = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+        guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return nil }
+        return (resident - shared) * sysconf(Int32(_SC_PAGESIZE))
     }
 }

@@ -1,15 +1,15 @@
 import CLinux
-package import Glibc
+import Glibc
 package import Model
 
 /// The system calls on the bytes of an open file, each with its error translated once. Where there is a `detail`, people
 /// are told it instead of the call's name.
 extension Descriptor {
     /// Related: fstat(2).
-    package func status() throws(FileError) -> stat {
+    package func status() throws(FileError) -> ObjectStatus {
         var status = stat()
         try SystemCalls.check("fstat") { fstat(rawValue, &status) }
-        return status
+        return ObjectStatus(status)
     }
 
     /// Reads up to `byteCount` bytes; fewer only at the end of the file. Related: pread(2).

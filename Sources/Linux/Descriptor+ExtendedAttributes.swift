@@ -13,8 +13,12 @@ extension Descriptor {
     }
 
     /// Related: fsetxattr(2).
-    package func setExtendedAttribute(_ name: String, to value: [UInt8]) throws(FileError) {
-        try SystemCalls.check("setxattr", name) { CLinux_fsetxattr(rawValue, name, value, value.count, 0) }
+    package func setExtendedAttribute(
+        _ name: String, to value: [UInt8], as detail: @autoclosure () -> String? = nil
+    ) throws(FileError) {
+        try SystemCalls.check("setxattr", name, as: detail()) {
+            CLinux_fsetxattr(rawValue, name, value, value.count, 0)
+        }
     }
 
     /// Empty if the file system supports none. Related: flistxattr(2).

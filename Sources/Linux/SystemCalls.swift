@@ -125,12 +125,17 @@ package enum SystemCalls {
     }
 
     /// What `stat(2)` says of a name; symbolic links are not followed. Related: `fstatat(2)`.
-    package static func entry(_ place: Place) throws(FileError) -> stat {
+    package static func entry(_ place: Place) throws(FileError) -> ObjectStatus {
+        try entry(place.name, in: place.directory, as: "stat \(place.name)")
+    }
+
+    /// As of a place; the name need not be UTF-8.
+    package static func entry(
+        _ name: UnsafePointer<CChar>, in directory: Descriptor, as detail: @autoclosure () -> String? = nil
+    ) throws(FileError) -> ObjectStatus {
         var status = stat()
-        try check("stat", place.name) {
-            fstatat(place.directory.rawValue, place.name, &status, AT_SYMLINK_NOFOLLOW)
-        }
-        return status
+        try check("stat", as: detail()) { fstatat(directory.rawValue, name, &status, AT_SYMLINK_NOFOLLOW) }
+        return ObjectStatus(status)
     }
 
     /// Symbolic links are not followed. Related: `statx(2)`.
@@ -196,22 +201,18 @@ package enum SystemCalls {
         return String(validating: bytes.prefix(count), as: UTF8.self)
     }
 
+    /// Waits for the end of a child process. Related: `waitpid(2)`.
+    ///
+    /// - Returns: Its status; `nil` if another part of this process has reaped it.
+    package static func wait(for process: Int32) -> Int32? {
+        var status: Int32 = 0
+        do throws(FileError) { try check("waitpid") { waitpid(process, &status, 0) } } catch { return nil }
+        return status
+    }
+
     /// - Parameter time: `nil` to leave the time as it is.
     package static func timespec(_ time: Timestamp?) -> Glibc.timespec {
         guard let time else { return Glibc.timespec(tv_sec: 0, tv_nsec: CLinux_UTIME_OMIT) }
         return Glibc.timespec(tv_sec: Int(time.seconds), tv_nsec: Int(time.nanoseconds))
     }
-}
-
-extension stat {
-    package var size: Int64 { Int64(st_size) }
-    package var blocks: Int64 { Int64(st_blocks) }
-    package var modified: Timestamp { Timestamp(st_mtim) }
-    package var changed: Timestamp { Timestamp(st_ctim) }
-    /// `S_IFREG`, `S_IFDIR` and so on.
-    package var kind: UInt32 { st_mode & S_IFMT }
-}
-
-extension Timestamp {
-    package init(_ time: Glibc.timespec) { self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)) }
 }

@@ -132,12 +132,3 @@ extension FileError.Code {
             }
     }
 }
-
-extension FileError {
-    /// Translates the `errno` of a system call on the backing directory.
-    ///
-    /// - Parameter detail: The call and its arguments, as in `rename a -> b`.
-    package init(systemCall number: Int32, _ detail: String) {
-        self.init(Code(errno: number), "\(detail): \(String(cString: strerror(number)))")
-    }
-}

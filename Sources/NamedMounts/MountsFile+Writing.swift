@@ -2,6 +2,7 @@ import ControlAPI
 package import Daemon
 import Foundation
 import Glibc
+import Linux
 import Model
 
 extension MountsFile {
@@ -19,7 +20,7 @@ extension MountsFile {
         let place = try target()
         let lock = try lock(place)
         // The lock ends with its descriptor, also when the process is killed.
-        defer { close(lock) }
+        defer { withExtendedLifetime(lock) {} }
         try write(try change(try read()).text, to: place)
     }
 
@@ -28,13 +29,17 @@ extension MountsFile {
         guard try text() == nil else { return try restrict() }
         let place = try target()
         let lock = try lock(place)
-        defer { close(lock) }
+        defer { withExtendedLifetime(lock) {} }
         if try text() == nil { try write(MountsDocument.introduction, to: place) }
     }
 
     /// Makes the file readable by its owner only, as editors may have created it anew.
     package func restrict() throws(DaemonError) {
-        if chmod(path, 0o600) != 0, errno != ENOENT { throw failure("cannot be restricted to its owner") }
+        do throws(FileError) {
+            try SystemCalls.check("chmod", as: "\(path) cannot be restricted to its owner") { chmod(path, 0o600) }
+        } catch {
+            guard error.code == .notFound else { throw failure(error) }
+        }
     }
 
     /// Where the file is: a symbolic link is followed, and its directory created.
@@ -59,19 +64,24 @@ extension MountsFile {
     }
 
     /// - Returns: A descriptor that holds the lock until it is closed.
-    private func lock(_ place: String) throws(DaemonError) -> Int32 {
-        let descriptor = open(
-            "\(Self.directory(of: place))/.mounts.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("cannot be changed") }
+    private func lock(_ place: String) throws(DaemonError) -> Descriptor {
+        let descriptor: Descriptor
+        do throws(FileError) {
+            descriptor = try Descriptor(
+                "\(Self.directory(of: place))/.mounts.lock", O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600,
+                as: "\(path) cannot be changed")
+        } catch {
+            throw failure(error)
+        }
         let deadline = ContinuousClock.now + Self.lockLimit
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < deadline else {
-                close(descriptor)
+        while true {
+            let isFree = try? descriptor.lock()
+            if isFree == true { return descriptor }
+            guard isFree != nil, ContinuousClock.now < deadline else {
                 throw DaemonError(.busy, "another dewpoint command is changing \(path); try again when it has ended")
             }
             usleep(Self.lockInterval)
         }
-        return descriptor
     }
 
     /// Replaces the file as a whole. The lock is held.
@@ -80,35 +90,22 @@ extension MountsFile {
         let new = "\(directory)/.mounts.new"
         // Left behind by a command that was killed.
         unlink(new)
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("cannot be changed") }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        var done = 0
-        while done < bytes.count {
-            let count = bytes[done...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw abandon(new) }
-            done += count
+        do throws(FileError) {
+            let file = try Descriptor(
+                new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600, as: "\(path) cannot be changed")
+            let detail = "\(path) cannot be written"
+            try file.write(Array(text.utf8), at: 0, as: detail)
+            try file.synchronize(as: detail)
+            try SystemCalls.check("rename", as: detail) { rename(new, place) }
+        } catch {
+            unlink(new)
+            throw failure(error)
         }
-        guard fsync(descriptor) == 0, rename(new, place) == 0 else { throw abandon(new) }
-        let parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // Without it, a power failure may bring the old file back; the command has done what it can.
-        if parent >= 0 {
-            fsync(parent)
-            close(parent)
-        }
+        try? Descriptor(directory, O_RDONLY | O_DIRECTORY).synchronize()
     }
 
-    private func abandon(_ new: String) -> DaemonError {
-        let error = failure("cannot be written")
-        unlink(new)
-        return error
-    }
-
-    /// With the reason in `errno`.
-    private func failure(_ sentence: String) -> DaemonError {
-        let kind: DaemonError.Kind = errno == ENOSPC || errno == EDQUOT ? .cannotCreate : .denied
-        return DaemonError(kind, "\(path) \(sentence): \(String(cString: strerror(errno)))")
+    private func failure(_ error: FileError) -> DaemonError {
+        DaemonError([.diskFull, .overQuota].contains(error.code) ? .cannotCreate : .denied, error.detail)
     }
 }

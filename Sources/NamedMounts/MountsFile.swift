@@ -1,8 +1,7 @@
-// The compiler finds `struct stat` in whichever of these two modules it reads first.
-import CDispatch
 package import Daemon
 import Foundation
 import Glibc
+import Linux
 import Model
 
 /// The file with the named mounts of a user: `$XDG_CONFIG_HOME/dewpoint/mounts.toml`, by default in `~/.config`; for
@@ -35,16 +34,17 @@ package struct MountsFile: Sendable {
 
     /// - Returns: `nil` if there is no file.
     func text() throws(DaemonError) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw DaemonError(.denied, "\(path) cannot be read: \(String(cString: strerror(errno)))")
+        let file: Descriptor
+        do throws(FileError) {
+            file = try Descriptor(path, O_RDONLY | O_NONBLOCK, as: "\(path) cannot be read")
+        } catch {
+            if error.code == .notFound { return nil }
+            throw DaemonError(.denied, error.detail)
         }
-        defer { close(descriptor) }
-        try check(descriptor)
+        try check(file)
         // Read errors of an open regular file are those of its disk.
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
-        guard let bytes = try? file.readToEnd() ?? Data(), let text = String(validating: bytes, as: UTF8.self),
+        guard let bytes = try? file.read(byteCount: Self.byteLimit, at: 0),
+            let text = String(validating: bytes, as: UTF8.self),
             !bytes.contains(0)
         else {
             throw DaemonError(
@@ -55,19 +55,18 @@ package struct MountsFile: Sendable {
     }
 
     /// What it says is carried out with this user's rights, so that others must not have written it.
-    private func check(_ descriptor: Int32) throws(DaemonError) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    private func check(_ file: Descriptor) throws(DaemonError) {
+        guard let status = try? file.status(), status.kind == S_IFREG else {
             throw DaemonError(.failed, "\(path) is not a file; remove it")
         }
-        guard status.st_size <= Self.byteLimit else {
+        guard status.size <= Self.byteLimit else {
             throw DaemonError(.failed, "\(path) is larger than \(Self.byteLimit >> 20) MiB, so it is no list of mounts")
         }
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+        guard status.owner == geteuid() || status.owner == 0 else {
             throw DaemonError(
-                .denied, "\(path) belongs to \(TrustedPath.name(ofUser: status.st_uid)); make it yours with: chown")
+                .denied, "\(path) belongs to \(TrustedPath.name(ofUser: status.owner)); make it yours with: chown")
         }
-        guard status.st_mode & S_IWOTH == 0 else {
+        guard status.mode & S_IWOTH == 0 else {
             throw DaemonError(.denied, "\(path) can be written by everyone; restrict it with: chmod 600 \(path)")
         }
     }

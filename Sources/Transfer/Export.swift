@@ -300,9 +300,7 @@ package final class Export: Sendable {
                     group.addTask { [self] in
                         try await scratch.persistently {
                             try await self.reader.fetch(pieces: pieces[batch]) { piece, bytes in
-                                try bytes.withBytes { bytes throws(FileError) in
-                                    try file.write(bytes, at: start + piece.fileOffset)
-                                }
+                                try file.write(bytes, at: start + piece.fileOffset)
                             }
                         }
                     }

@@ -286,7 +286,7 @@ package struct Import {
             } catch let error as FileError where error.code == .superseded {
                 continue
             }
-            guard try SourceDirectory.status(of: file) == before else { continue }
+            guard SourceDirectory.Status(try file.status()) == before else { continue }
             var record = source.record
             record.mode = before.mode
             record.modified = before.modified

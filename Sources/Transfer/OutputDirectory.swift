@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import Glibc
 import Model
@@ -31,10 +30,8 @@ final class OutputDirectory: Sendable {
     ///
     /// - Throws: `notEmpty` with a sentence.
     init(root: String, report: @escaping @Sendable (TransferProblem) -> Void) throws(FileError) {
-        if mkdir(root, 0o777) != 0, errno != EEXIST { throw FileError(systemCall: errno, "mkdir \(root)") }
-        let raw = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard raw >= 0 else { throw FileError(systemCall: errno, root) }
-        descriptor = Descriptor(owning: raw)
+        try SystemCalls.makeDirectory(ifMissing: root, mode: 0o777)
+        descriptor = try Descriptor(root, O_RDONLY | O_DIRECTORY, as: root)
         guard (try? FileManager.default.contentsOfDirectory(atPath: root)) == [] else {
             throw FileError(.notEmpty, "\(root) is not empty; give a new directory, or an empty one")
         }
@@ -47,10 +44,9 @@ final class OutputDirectory: Sendable {
     /// Creates a directory in another, which is completed after it.
     private init(_ name: String, in parent: OutputDirectory, _ metadata: Metadata) throws(FileError) {
         path = parent.path(of: name)
-        guard mkdirat(parent.descriptor.rawValue, name, 0o700) == 0 else { throw FileError(systemCall: errno, "mkdir") }
-        let raw = openat(parent.descriptor.rawValue, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
-        descriptor = Descriptor(owning: raw)
+        try SystemCalls.check("mkdir") { mkdirat(parent.descriptor.rawValue, name, 0o700) }
+        let place = Place(directory: parent.descriptor, name: name)
+        descriptor = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY, as: "open")
         self.parent = parent
         self.metadata = metadata
         report = parent.report
@@ -64,11 +60,9 @@ final class OutputDirectory: Sendable {
     }
 
     func makeLink(_ name: String, target: String, _ metadata: Metadata) throws(FileError) {
-        guard symlinkat(target, descriptor.rawValue, name) == 0 else { throw FileError(systemCall: errno, "symlink") }
-        let times = Self.times(metadata.modified)
-        guard utimensat(descriptor.rawValue, name, times, AT_SYMLINK_NOFOLLOW) == 0 else {
-            throw FileError(systemCall: errno, "utimensat")
-        }
+        try SystemCalls.check("symlink") { symlinkat(target, descriptor.rawValue, name) }
+        let times = [timespec](repeating: SystemCalls.timespec(metadata.modified), count: 2)
+        try SystemCalls.check("utimensat") { utimensat(descriptor.rawValue, name, times, AT_SYMLINK_NOFOLLOW) }
         if !metadata.xattrs.isEmpty {
             report(TransferProblem(.note, path: path(of: name), "Linux keeps no user attributes on symbolic links"))
         }
@@ -76,9 +70,8 @@ final class OutputDirectory: Sendable {
 
     /// Creates a file that no other user may read until ``finish(_:_:_:)``.
     func makeFile(_ name: String) throws(FileError) -> Descriptor {
-        let raw = openat(descriptor.rawValue, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
-        return Descriptor(owning: raw)
+        let place = Place(directory: descriptor, name: name)
+        return try SystemCalls.open(place, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600, as: "open")
     }
 
     func finish(_ name: String, _ file: Descriptor, _ metadata: Metadata) throws(FileError) {
@@ -114,26 +107,20 @@ final class OutputDirectory: Sendable {
 
     /// Flushes everything that was written to the disk. Related: `syncfs(2)`.
     func synchronize() throws(FileError) {
-        guard CLinux_syncfs(descriptor.rawValue) == 0 else {
-            throw FileError(systemCall: errno, "syncfs")
-        }
+        try SystemCalls.syncFileSystem(of: descriptor)
     }
 
     private static let setIDBits: UInt16 = 0o6000
 
     private func apply(_ metadata: Metadata, to file: Descriptor, _ path: String) throws(FileError) {
         for (name, value) in metadata.xattrs {
-            guard CLinux_fsetxattr(file.rawValue, name, value, value.count, 0) != 0 else { continue }
-            let reason = String(cString: strerror(errno))
-            report(TransferProblem(.note, path: path, "without the attribute \(name): \(reason)"))
+            do throws(FileError) {
+                try file.setExtendedAttribute(name, to: value, as: "without the attribute \(name)")
+            } catch {
+                report(TransferProblem(.note, path: path, error.detail))
+            }
         }
-        guard fchmod(file.rawValue, mode_t(metadata.mode)) == 0 else { throw FileError(systemCall: errno, "fchmod") }
-        guard futimens(file.rawValue, Self.times(metadata.modified)) == 0 else {
-            throw FileError(systemCall: errno, "futimens")
-        }
-    }
-
-    private static func times(_ modified: Timestamp) -> [timespec] {
-        [timespec](repeating: timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds)), count: 2)
+        try file.setMode(metadata.mode)
+        try file.setTimes(accessed: metadata.modified, modified: metadata.modified)
     }
 }

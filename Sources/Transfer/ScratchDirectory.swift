@@ -22,13 +22,13 @@ struct ScratchDirectory {
     ///   - parent: The parent directory.
     ///   - number: A number that no other run has.
     init(in parent: String, number: UUID) throws(FileError) {
-        let raw = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
-        self.parent = Descriptor(owning: raw)
-        name = "\(Self.prefix)\(getpid())-\(number.uuidString.lowercased())"
+        let directory = try Descriptor(parent, O_RDONLY | O_DIRECTORY, as: "open")
+        let name = "\(Self.prefix)\(getpid())-\(number.uuidString.lowercased())"
         path = "\(parent)/\(name)"
-        Self.removeStale(in: self.parent, parent)
-        guard mkdirat(raw, name, 0o700) == 0 else { throw FileError(systemCall: errno, "mkdir") }
+        Self.removeStale(in: directory, parent)
+        try SystemCalls.check("mkdir") { mkdirat(directory.rawValue, name, 0o700) }
+        self.parent = directory
+        self.name = name
     }
 
     func remove() {
@@ -49,13 +49,11 @@ struct ScratchDirectory {
 
     /// Whether its lock is held: the process may be in another pid namespace and not visible from here.
     private static func isInUse(_ name: String, in parent: Descriptor) -> Bool {
-        let raw = openat(parent.rawValue, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let place = Place(directory: parent, name: name)
         // A directory that cannot be opened is not removed either.
-        guard raw >= 0 else { return true }
-        let directory = Descriptor(owning: raw)
-        let lock = openat(directory.rawValue, "lock", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard lock >= 0 else { return false }
-        defer { Glibc.close(lock) }
-        return flock(lock, LOCK_EX | LOCK_NB) != 0
+        guard let directory = try? SystemCalls.open(place, O_RDONLY | O_DIRECTORY) else { return true }
+        let lock = try? SystemCalls.open(Place(directory: directory, name: "lock"), O_RDONLY | O_NONBLOCK)
+        guard let lock else { return false }
+        return (try? lock.lock()) != true
     }
 }

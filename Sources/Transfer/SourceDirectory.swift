@@ -22,9 +22,7 @@ final class SourceDirectory: Sendable {
     }
 
     init(_ path: String) throws(FileError) {
-        let raw = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard raw >= 0 else { throw FileError(systemCall: errno, path) }
-        descriptor = Descriptor(owning: raw)
+        descriptor = try Descriptor(path, O_RDONLY | O_DIRECTORY, as: path)
         self.path = ""
     }
 
@@ -46,35 +44,16 @@ final class SourceDirectory: Sendable {
 
     /// All names, sorted by their bytes. Related: `readdir(3)`.
     func names() throws(FileError) -> [[UInt8]] {
-        // A separate descriptor, since reading moves its position.
-        let raw = openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        guard raw >= 0, let stream = fdopendir(raw) else { throw FileError(systemCall: errno, "opendir") }
-        defer { closedir(stream) }
         var names: [[UInt8]] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else {
-                guard errno == 0 else { throw FileError(systemCall: errno, "readdir") }
-                break
-            }
-            // The declared 256 bytes may reach beyond the entry, so the name is read in place.
-            let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
-            let start = UnsafeRawPointer(entry) + offset
-            let byteCount = strlen(start.assumingMemoryBound(to: CChar.self))
-            let name = Array(UnsafeRawBufferPointer(start: start, count: byteCount))
-            if name != Array(".".utf8), name != Array("..".utf8) { names.append(name) }
+        try SystemCalls.forEachName(in: descriptor) { name, _ in
+            names.append(Array(UnsafeRawBufferPointer(start: name, count: strlen(name))))
         }
         return names.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
     /// Related: `fstatat(2)`.
     func status(_ name: [UInt8]) throws(FileError) -> Status {
-        var status = stat()
-        let result = Self.terminated(name).withUnsafeBufferPointer {
-            fstatat(descriptor.rawValue, $0.baseAddress!, &status, AT_SYMLINK_NOFOLLOW)
-        }
-        guard result == 0 else { throw FileError(systemCall: errno, "stat") }
-        return Status(status)
+        Status(try SystemCalls.entry(Self.terminated(name), in: descriptor))
     }
 
     func directory(_ name: [UInt8]) throws(FileError) -> SourceDirectory {
@@ -87,22 +66,15 @@ final class SourceDirectory: Sendable {
     func file(_ name: [UInt8]) throws(FileError) -> (descriptor: Descriptor, status: Status) {
         // If it was replaced by a FIFO meanwhile, the open must not wait for its other end.
         let file = try open(name, O_NONBLOCK)
-        return (file, try Self.status(of: file))
-    }
-
-    static func status(of file: Descriptor) throws(FileError) -> Status {
-        var status = stat()
-        guard fstat(file.rawValue, &status) == 0 else { throw FileError(systemCall: errno, "fstat") }
-        return Status(status)
+        return (file, Status(try file.status()))
     }
 
     /// Related: `readlinkat(2)`.
     func target(of name: [UInt8]) throws(FileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = Self.terminated(name).withUnsafeBufferPointer { name in
-            CLinux_readlinkat(descriptor.rawValue, name.baseAddress!, &bytes, bytes.count)
+        let count = try SystemCalls.check("readlink") {
+            CLinux_readlinkat(descriptor.rawValue, Self.terminated(name), &bytes, bytes.count)
         }
-        guard count >= 0 else { throw FileError(systemCall: errno, "readlink") }
         return Array(bytes.prefix(count))
     }
 
@@ -124,20 +96,19 @@ final class SourceDirectory: Sendable {
     }
 
     private func open(_ name: [UInt8], _ flags: Int32) throws(FileError) -> Descriptor {
-        let raw = Self.terminated(name).withUnsafeBufferPointer {
-            openat(descriptor.rawValue, $0.baseAddress!, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0)
-        }
-        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
-        return Descriptor(owning: raw)
+        Descriptor(
+            owning: try SystemCalls.check("open") {
+                openat(descriptor.rawValue, Self.terminated(name), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0)
+            })
     }
 
     private static func terminated(_ name: [UInt8]) -> [CChar] { name.map { CChar(bitPattern: $0) } + [0] }
 }
 
 extension SourceDirectory.Status {
-    init(_ status: stat) {
+    init(_ status: ObjectStatus) {
         kind =
-            switch status.st_mode & S_IFMT {
+            switch status.kind {
             case S_IFREG: .file
             case S_IFDIR: .directory
             case S_IFLNK: .symbolicLink
@@ -146,10 +117,10 @@ extension SourceDirectory.Status {
             case S_IFCHR: .characterDevice
             default: .blockDevice
             }
-        mode = UInt16(status.st_mode & 0o7777)
-        size = Int64(status.st_size)
-        modified = Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
-        changed = Timestamp(seconds: Int64(status.st_ctim.tv_sec), nanoseconds: Int64(status.st_ctim.tv_nsec))
-        inode = UInt64(status.st_ino)
+        mode = UInt16(status.mode & 0o7777)
+        size = status.size
+        modified = status.modified
+        changed = status.changed
+        inode = status.inode
     }
 }

@@ -22,9 +22,7 @@ package struct TreeRecovery {
     ///     those of the items in the container that have them. See ``PlaceholderName``.
     package init(from source: String, to target: String, isBacking: Bool) throws(FileError) {
         self.source = try SourceDirectory(source)
-        let raw = Glibc.open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard raw >= 0 else { throw FileError(systemCall: errno, target) }
-        self.target = Descriptor(owning: raw)
+        self.target = try Descriptor(target, O_RDONLY | O_DIRECTORY, as: target)
         self.isBacking = isBacking
     }
 
@@ -101,12 +99,12 @@ package struct TreeRecovery {
         let (file, status) = try directory.file(name)
         guard status.kind == .file, try !isPlaceholder(name, file, status) else { return }
         let wanted = try realName(name, in: target)
-        let found = try firstFree(wanted, path: path) { name throws(FileError) in
-            if try hasSame(name, in: target, file, status) { return .present }
-            return .init(openat(target.rawValue, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600))
+        let found = try firstFree(wanted, path: path) { name, detail throws(FileError) -> Descriptor? in
+            if try hasSame(name, in: target, file, status) { return nil }
+            let place = Place(directory: target, name: name)
+            return try SystemCalls.open(place, O_RDWR | O_CREAT | O_EXCL, mode: 0o600, as: detail)
         }
-        guard let (made, text) = found else { return }
-        let copy = Descriptor(owning: made)
+        guard let (copy, text) = found else { return }
         do {
             try keepExclusion(of: file, to: copy)
             try copyBytes(file, copy, status.size)
@@ -124,11 +122,11 @@ package struct TreeRecovery {
     ) throws(FileError) {
         let wanted = try realName(name, in: target)
         let text = String(decoding: link, as: UTF8.self)
-        let made = try firstFree(wanted, path: path) { name throws(FileError) in
+        let made = try firstFree(wanted, path: path) { name, detail throws(FileError) -> Int32? in
             var known = [UInt8](repeating: 0, count: Int(PATH_MAX))
             let count = CLinux_readlinkat(target.rawValue, name, &known, known.count)
-            if count >= 0, known.prefix(count).elementsEqual(link) { return .present }
-            return .init(symlinkat(text, target.rawValue, name))
+            if count >= 0, known.prefix(count).elementsEqual(link) { return nil }
+            return try SystemCalls.check("symlink", as: detail) { symlinkat(text, target.rawValue, name) }
         }
         if let made, !isNew { report.paths.append(made.path) }
     }
@@ -140,53 +138,39 @@ package struct TreeRecovery {
         _ name: [UInt8], in target: Descriptor, path: String
     ) throws(FileError) -> (descriptor: Descriptor, path: String, isNew: Bool) {
         let wanted = try realName(name, in: target)
-        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         var isNew = false
-        let found = try firstFree(wanted, path: path) { name throws(FileError) in
-            let known = openat(target.rawValue, name, flags, 0)
-            if known >= 0 { return .made(known) }
-            // Of the right kind or not known: not to be passed over for a second directory beside it.
-            guard [ENOENT, ENOTDIR, ELOOP].contains(errno) else { return .failed(errno) }
-            guard mkdirat(target.rawValue, name, 0o700) == 0 else { return .init(-1) }
+        let found = try firstFree(wanted, path: path) { name, detail throws(FileError) -> Descriptor? in
+            let place = Place(directory: target, name: name)
+            do throws(FileError) { return try SystemCalls.open(place, O_RDONLY | O_DIRECTORY, as: detail) } catch {
+                // Of the right kind or not known: not to be passed over for a second directory beside it.
+                guard [ENOENT, ENOTDIR, ELOOP].contains(error.number) else { throw error }
+            }
+            try SystemCalls.check("mkdir", as: detail) { mkdirat(target.rawValue, name, 0o700) }
             isNew = true
-            return .init(openat(target.rawValue, name, flags, 0))
+            return try SystemCalls.open(place, O_RDONLY | O_DIRECTORY, as: detail)
         }
         guard let found else { throw FileError(.notFound, "\(path) was removed meanwhile") }
-        return (Descriptor(owning: found.result), found.path, isNew)
-    }
-
-    /// What an attempt with one name came to.
-    private enum Attempt {
-        case made(Int32)
-        /// What was to be made is there.
-        case present
-        /// Something else has the name.
-        case taken
-        case failed(Int32)
-
-        /// - Parameter result: Of a system call; negative when it failed with `errno`.
-        init(_ result: Int32) {
-            self = result >= 0 ? .made(result) : errno == EEXIST ? .taken : .failed(errno)
-        }
+        return (found.result, found.path, isNew)
     }
 
     /// Makes an item under the first name that is free, unless it is there already: also under one of the names with
     /// numbers, where an earlier recovery has put it.
     ///
+    /// - Parameter attempt: Gets a name, and what people are told of a failed call. Returns `nil` when what was to be
+    ///   made is there, and throws `exists` when something else has the name.
     /// - Returns: `nil` when it is there.
-    private func firstFree(
-        _ name: String, path: String, _ attempt: (String) throws(FileError) -> Attempt
-    ) throws(FileError) -> (result: Int32, path: String)? {
+    private func firstFree<Value>(
+        _ name: String, path: String, _ attempt: (String, String) throws(FileError) -> Value?
+    ) throws(FileError) -> (result: Value, path: String)? {
         let item = try ItemName(name)
         for number in 1...FreeName.stepLimit {
             let candidate = try number == 1 ? item : FreeName.candidate(item, number: number)
-            switch try attempt(candidate.string) {
-            case .present: return nil
-            case .taken: continue
-            case .failed(let number): throw FileError(systemCall: number, "open or create \(candidate)")
-            case .made(let result):
+            do throws(FileError) {
+                guard let result = try attempt(candidate.string, "open or create \(candidate)") else { return nil }
                 let above = ItemPath(path).components.dropLast().map(String.init)
                 return (result, (above + [candidate.string]).joined(separator: "/"))
+            } catch {
+                guard error.code == .exists else { throw error }
             }
         }
         throw FileError(.exists, "\(name) and its numbered names are taken")
@@ -222,17 +206,15 @@ package struct TreeRecovery {
     private func hasSame(
         _ name: String, in target: Descriptor, _ file: Descriptor, _ status: SourceDirectory.Status
     ) throws(FileError) -> Bool {
-        var known = stat()
-        guard fstatat(target.rawValue, name, &known, AT_SYMLINK_NOFOLLOW) == 0 else {
-            guard errno == ENOENT else { throw FileError(systemCall: errno, "stat \(name)") }
+        let place = Place(directory: target, name: name)
+        let other: SourceDirectory.Status
+        do throws(FileError) { other = SourceDirectory.Status(try SystemCalls.entry(place)) } catch {
+            guard error.code == .notFound else { throw error }
             return false
         }
-        let other = SourceDirectory.Status(known)
         guard other.kind == .file, other.size == status.size else { return false }
         if other.modified == status.modified { return true }
-        let raw = openat(target.rawValue, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
-        guard raw >= 0 else { throw FileError(systemCall: errno, "open \(name)") }
-        let present = Descriptor(owning: raw)
+        let present = try SystemCalls.open(place, O_RDONLY | O_NONBLOCK)
         var offset: Int64 = 0
         while offset < status.size {
             let piece = try file.read(byteCount: Self.pieceByteCount, at: offset)
@@ -248,17 +230,10 @@ package struct TreeRecovery {
             let piece = try file.read(byteCount: Self.pieceByteCount, at: offset)
             guard !piece.isEmpty else { break }
             // Zeros are left as a hole: a disk image may be longer than the disk.
-            var written = piece.allSatisfy { $0 == 0 } ? piece.count : 0
-            while written < piece.count {
-                let count = piece.withUnsafeBytes {
-                    pwrite(copy.rawValue, $0.baseAddress! + written, piece.count - written, off_t(offset) + written)
-                }
-                guard count > 0 else { throw FileError(systemCall: count < 0 ? errno : EIO, "write") }
-                written += count
-            }
+            if !piece.allSatisfy({ $0 == 0 }) { try copy.write(piece, at: offset, as: "write") }
             offset += Int64(piece.count)
         }
-        guard ftruncate(copy.rawValue, off_t(offset)) == 0 else { throw FileError(systemCall: errno, "ftruncate") }
+        try copy.truncate(to: offset)
     }
 
     private static let exclusion = "user.dewpoint.isExcludedFromSync"
@@ -266,9 +241,7 @@ package struct TreeRecovery {
     /// What a user excluded from sync stays excluded. An item of the container is not there yet at this time.
     private func keepExclusion(of item: Descriptor, to copy: Descriptor) throws(FileError) {
         guard item.extendedAttribute(Self.exclusion) == Array("1".utf8) else { return }
-        guard CLinux_fsetxattr(copy.rawValue, Self.exclusion, "1", 1, 0) == 0 else {
-            throw FileError(systemCall: errno, "setxattr \(Self.exclusion)")
-        }
+        try copy.setExtendedAttribute(Self.exclusion, to: Array("1".utf8))
     }
 
     private mutating func finish(
@@ -276,14 +249,12 @@ package struct TreeRecovery {
     ) throws(FileError) {
         for (name, value) in attributes.sorted(by: { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) })
         {
-            let result = value.withUnsafeBytes {
-                CLinux_fsetxattr(copy.rawValue, name.string, $0.baseAddress, value.count, 0)
+            do throws(FileError) { try copy.setExtendedAttribute(name.string, to: Array(value)) } catch {
+                report.problems.append("\(path) is without its attribute \(name.string)")
             }
-            if result != 0 { report.problems.append("\(path) is without its attribute \(name.string)") }
         }
-        guard fchmod(copy.rawValue, mode_t(status.mode)) == 0 else { throw FileError(systemCall: errno, "fchmod") }
-        let time = timespec(tv_sec: Int(status.modified.seconds), tv_nsec: Int(status.modified.nanoseconds))
-        guard futimens(copy.rawValue, [time, time]) == 0 else { throw FileError(systemCall: errno, "futimens") }
+        try copy.setMode(status.mode)
+        try copy.setTimes(accessed: status.modified, modified: status.modified)
     }
 
     /// An item that cannot be copied does not keep the others from being copied.

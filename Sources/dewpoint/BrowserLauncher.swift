@@ -1,6 +1,7 @@
 import ControlAPI
 import Foundation
 import Glibc
+import Linux
 import Synchronization
 
 /// Opens a link in the browser of the desktop, without showing it to other users: the arguments of a program are in
@@ -25,17 +26,16 @@ final class BrowserLauncher: Sendable {
     func open(_ url: String) {
         let path = "\(directory)/dashboard-\(getpid()).html"
         unlink(path)
-        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return }
+        let file = try? Descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        guard let file else { return }
         page.withLock { $0 = path }
         let text = """
             <!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Dewpoint</title>
             <meta http-equiv="refresh" content="0; url=\(url)"><p><a href="\(url)">Dewpoint dashboard</a></p>
 
             """
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         // On a full disk no browser is opened; the link was printed.
-        guard (try? file.write(contentsOf: Data(text.utf8))) != nil else { return }
+        guard (try? file.write(Array(text.utf8), at: 0)) != nil else { return }
         Thread.detachNewThread { [self] in
             Self.run("xdg-open", path)
             Thread.sleep(forTimeInterval: Self.pageLifetime)
@@ -72,6 +72,6 @@ final class BrowserLauncher: Sendable {
         defer { for text in arguments + variables { free(text) } }
         var process: pid_t = 0
         guard posix_spawnp(&process, program, &actions, &attributes, &arguments, &variables) == 0 else { return }
-        while waitpid(process, nil, 0) < 0, errno == EINTR {}
+        _ = SystemCalls.wait(for: process)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Linux
 
 /// A command run as a child process, with our terminal, files and process group.
 struct ChildProcess {
@@ -35,9 +36,7 @@ struct ChildProcess {
         let process = process
         let status = await withCheckedContinuation { (done: CheckedContinuation<Int32, Never>) in
             Thread.detachNewThread {
-                var status: Int32 = 0
-                while waitpid(process, &status, 0) < 0, errno == EINTR {}
-                done.resume(returning: status)
+                done.resume(returning: SystemCalls.wait(for: process) ?? 0)
             }
         }
         SignalForwarding.end()

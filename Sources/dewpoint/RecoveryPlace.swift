@@ -2,6 +2,7 @@ import ArgumentParser
 import Daemon
 import Foundation
 import Glibc
+import Linux
 import Model
 
 /// Where a state is recovered: a directory in the state of the mount that it is recovered into, which has room for it, and
@@ -13,7 +14,7 @@ import Model
 struct RecoveryPlace {
     private let path: String
     /// Of the directory.
-    private let lock: Int32
+    private let lock: Descriptor
     private static let prefix = "recovering."
 
     var state: StateDirectory { StateDirectory(path: "\(path)/state") }
@@ -30,14 +31,11 @@ struct RecoveryPlace {
 
     /// - Returns: `nil` while the command that made it runs.
     private init?(locking path: String) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
+        guard let directory = try? Descriptor(path, O_RDONLY | O_DIRECTORY), (try? directory.lock()) == true else {
             return nil
         }
         self.path = path
-        lock = descriptor
+        lock = directory
     }
 
     /// How long a daemon may take to mount that was started by a command that was killed.
@@ -69,7 +67,6 @@ struct RecoveryPlace {
 
     /// Never removes anything while something is mounted: `rmdir` fails then.
     func remove() {
-        defer { close(lock) }
         guard rmdir(mountpoint) == 0 || errno == ENOENT else {
             CommandFailure.say("\(mountpoint) is still mounted; unmount it, and remove \(path)")
             return

@@ -2,6 +2,7 @@ import ControlAPI
 import ControlClient
 import Foundation
 import Glibc
+import Linux
 import Model
 
 /// The bytes of a version of a file, written where a user wants them.
@@ -32,7 +33,7 @@ struct VersionFile {
             if link(part, file) == 0 { return }
             if errno == EEXIST { throw Self.exists(file) }
         }
-        guard rename(part, file) == 0 else { throw FileError(systemCall: errno, "cannot create \(file)") }
+        try SystemCalls.check("rename", as: "cannot create \(file)") { rename(part, file) }
     }
 
     private static func exists(_ file: String) -> CommandFailure {
@@ -78,7 +79,7 @@ struct VersionFile {
     /// A directory that only this user can read.
     private static func makeDirectory() throws -> String {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID().uuidString)").path
-        guard mkdir(directory, 0o700) == 0 else { throw FileError(systemCall: errno, "cannot create \(directory)") }
+        try SystemCalls.check("mkdir", as: "cannot create \(directory)") { mkdir(directory, 0o700) }
         return directory
     }
 

@@ -86,10 +86,9 @@ extension StateDirectory {
     /// Removes a state that was made for a recovery, with everything in it; never what is mounted in it.
     package func remove() throws(DaemonError) {
         do throws(FileError) {
-            let parent = Glibc.open("\(path)/..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            guard parent >= 0 else { throw FileError(systemCall: errno, path) }
+            let parent = try Descriptor("\(path)/..", O_RDONLY | O_DIRECTORY, as: path)
             let name = ItemPath(path).last.map(String.init) ?? path
-            try TreeRemoval.remove(name, in: Descriptor(owning: parent), owner: geteuid())
+            try TreeRemoval.remove(name, in: parent, owner: geteuid())
         } catch {
             guard error.code != .notFound else { return }
             throw DaemonError(.failed, "\(path) cannot be removed: \(error.detail)")

@@ -2,6 +2,7 @@
 import CDispatch
 import Foundation
 import Glibc
+import Linux
 package import Model
 import Remote
 
@@ -221,25 +222,23 @@ extension StateDirectory {
     private static let tailByteCount: Int64 = 4 << 10
 
     /// Opens the log for a daemon to append to.
-    ///
-    /// - Returns: A descriptor for the caller to close.
-    func openLog() throws(DaemonError) -> Int32 {
+    func openLog() throws(DaemonError) -> Descriptor {
         // Without attributes there is no log yet.
         let attributes = try? FileManager.default.attributesOfItem(atPath: log)
         if let byteCount = attributes?[.size] as? Int, byteCount > Self.logByteLimit { rename(log, "\(log).1") }
-        let descriptor = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
+        let descriptor: Descriptor
+        do throws(FileError) {
+            let flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK
+            descriptor = try Descriptor(log, flags, mode: 0o600, as: "\(log) cannot be opened")
+        } catch {
             throw DaemonError(
                 .denied,
-                errno == ELOOP
-                    ? "\(log) is a symbolic link; find out who created it, and remove it"
-                    : "\(log) cannot be opened: \(String(cString: strerror(errno)))")
+                error.number == ELOOP
+                    ? "\(log) is a symbolic link; find out who created it, and remove it" : error.detail)
         }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-            status.st_nlink == 1
+        guard let status = try? descriptor.status(), status.kind == S_IFREG, status.owner == geteuid(),
+            status.linkCount == 1
         else {
-            close(descriptor)
             throw DaemonError(.denied, "\(log) is not a file that you own; find out who created it, and remove it")
         }
         return descriptor
@@ -252,18 +251,15 @@ extension StateDirectory {
     ///
     /// - Throws: ``FileError`` with `unsupported` when this process logs elsewhere, as in the foreground.
     func ownLogTail(lineCount: Int) throws(FileError) -> [String] {
-        let descriptor = open(log, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.logsElsewhere }
-        defer { close(descriptor) }
-        var (file, output) = (stat(), stat())
-        guard fstat(descriptor, &file) == 0, fstat(STDERR_FILENO, &output) == 0, file.st_ino == output.st_ino,
-            file.st_dev == output.st_dev
+        var output = stat()
+        guard let descriptor = try? Descriptor(log, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let file = try? descriptor.status(), fstat(STDERR_FILENO, &output) == 0, file.inode == output.st_ino,
+            file.device == output.st_dev
         else { throw Self.logsElsewhere }
-        let start = max(0, Int(file.st_size) - Self.ownTailByteCount)
-        var bytes = [UInt8](repeating: 0, count: Int(file.st_size) - start)
-        let count = pread(descriptor, &bytes, bytes.count, off_t(start))
-        guard count >= 0 else { throw FileError(systemCall: errno, "cannot read \(log)") }
-        var lines = bytes.prefix(count).split(separator: UInt8(ascii: "\n"))[...]
+        let start = max(0, Int(file.size) - Self.ownTailByteCount)
+        let bytes = try descriptor.read(
+            byteCount: Int(file.size) - start, at: Int64(start), as: "cannot read \(log)")
+        var lines = bytes.split(separator: UInt8(ascii: "\n"))[...]
         // The first one may have begun before what was read.
         if start > 0 { lines = lines.dropFirst() }
         return lines.suffix(lineCount).map { String(decoding: $0, as: UTF8.self) }

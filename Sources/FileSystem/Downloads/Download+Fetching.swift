@@ -177,13 +177,13 @@ extension Download {
         // Waiters go first: writing to the disk takes as long as the hash did.
         if handle({ $0.pieceVerified(piece.index, bytes) }) { await Task.yield() }
         do throws(FileError) {
-            try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
+            try staging.write(bytes, at: piece.fileOffset)
         } catch {
             // Programs outside have taken the rest of the disk.
             guard error.code == .diskFull, await context.freeSpaceFloor.makeRoom(for: Int64(bytes.count)) else {
                 throw error
             }
-            try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
+            try staging.write(bytes, at: piece.fileOffset)
         }
         handle { $0.pieceWritten(piece.index) }
     }

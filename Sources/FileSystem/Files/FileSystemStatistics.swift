@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import Model
 
 /// The result of `statvfs(3)`: for the disk that holds the state, or a container with a quota.
@@ -13,7 +14,7 @@ package struct FileSystemStatistics: Sendable, Hashable {
 
     init(ofDiskUnder path: String) throws(FileError) {
         var values = statvfs()
-        guard statvfs(path, &values) == 0 else { throw FileError(systemCall: errno, "statvfs \(path)") }
+        try SystemCalls.check("statvfs", path) { statvfs(path, &values) }
         blockSize = UInt(values.f_bsize)
         fragmentSize = UInt(values.f_frsize)
         blocks = UInt(values.f_blocks)

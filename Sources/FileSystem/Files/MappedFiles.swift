@@ -169,8 +169,6 @@ extension Descriptor {
 
     /// The same file, open for reading only.
     fileprivate func reopenedForReading() throws(FileError) -> Descriptor {
-        let raw = open("/proc/self/fd/\(rawValue)", O_RDONLY | O_CLOEXEC)
-        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
-        return Descriptor(owning: raw)
+        try Descriptor("/proc/self/fd/\(rawValue)", as: "open")
     }
 }

@@ -1,5 +1,6 @@
 import Coordination
 import Glibc
+import Linux
 
 /// Queries `/proc` about processes.
 package enum ProcessTable {
@@ -122,12 +123,10 @@ package enum ProcessTable {
 
     /// Gives `body` the first 4 KiB of a file of `/proc`, which contains every field used here.
     private static func withContents<Value>(_ path: String, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
+        guard let file = try? Descriptor(path) else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            let count = read(file, buffer.baseAddress, buffer.count)
-            return count > 0 ? body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
+            guard let count = try? file.read(into: buffer, at: 0), count > 0 else { return nil }
+            return body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import Model
 
 /// libfuse's set-uid helper, which mounts and unmounts for users other than root.
@@ -12,11 +13,7 @@ enum HelperProgram {
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
         guard posix_spawnp(&process, name, nil, nil, words, environ) == 0 else { return nil }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 {
-            // ECHILD: another part of this process reaps all children, so the status stays unknown.
-            if errno != EINTR { return 0 }
-        }
+        guard let status = SystemCalls.wait(for: process) else { return 0 }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + status & 0x7f
     }
 

@@ -1,6 +1,7 @@
 import CFuse
 import CLinux
 import Glibc
+import Linux
 import Model
 
 /// Prepares directories for mounting, and unmounts them.
@@ -64,11 +65,9 @@ package enum Mountpoint {
     /// Makes the kernel write back changes made through mappings. Blocks until the daemon has them. Related:
     /// `syncfs(2)`.
     package static func writeBack(_ path: String) {
-        let root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // A mount that cannot be entered has nothing left to write.
-        guard root >= 0 else { return }
-        _ = CLinux_syncfs(root)
-        close(root)
+        guard let root = try? Descriptor(path, O_RDONLY | O_DIRECTORY) else { return }
+        try? SystemCalls.syncFileSystem(of: root)
     }
 
     private static func removeStaleMounts(at path: String) throws(MountError) {
@@ -109,14 +108,12 @@ package enum Mountpoint {
     }
 
     private static func checkDevice() throws(MountError) {
-        let device = open("/dev/fuse", O_RDWR | O_CLOEXEC)
-        guard device >= 0 else {
-            switch errno {
-            case EACCES, EPERM: throw .deviceDenied
+        do throws(FileError) { _ = try Descriptor("/dev/fuse", O_RDWR) } catch {
+            switch error.code {
+            case .denied, .notPermitted: throw .deviceDenied
             default: throw .noDevice
             }
         }
-        close(device)
         if geteuid() != 0, !HelperProgram.isInstalled("fusermount3") { throw .helperMissing }
     }
 

@@ -92,7 +92,7 @@ extension StoreRoot.ResolvedPath {
     }
 
     /// - Returns: `nil` when there is nothing. A symbolic link is not followed. Related: `fstatat(2)`.
-    func status() -> stat? { try? SystemCalls.entry(place) }
+    func status() -> ObjectStatus? { try? SystemCalls.entry(place) }
 
     /// Related: `unlinkat(2)`.
     func remove() throws(FileError) { try SystemCalls.unlink(place) }

@@ -36,11 +36,11 @@ struct TemporaryFile {
     static func removeStale(in directory: Descriptor) throws(FileError) {
         let probe = try TemporaryFile(in: directory)
         defer { probe.remove() }
-        let now = try probe.file.status().st_mtim.tv_sec
+        let now = try probe.file.status().modified.seconds
         try DirectoryListing.forEachEntry(in: directory) { name, _ in
             let place = Place(directory: directory, name: name)
             guard let status = try? SystemCalls.entry(place), status.kind == S_IFREG,
-                now - status.st_mtim.tv_sec > staleAgeSeconds
+                now - status.modified.seconds > staleAgeSeconds
             else { return }
             // The next writer tries again.
             try? SystemCalls.unlink(place)

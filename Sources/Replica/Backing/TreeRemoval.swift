@@ -10,13 +10,13 @@ package enum TreeRemoval {
         let place = BackingPlace(directory: parent, name: name)
         let directory = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
         let status = try directory.status()
-        guard status.st_uid == owner else { throw FileError(.notPermitted, "\(name) belongs to user \(status.st_uid)") }
-        try empty(directory, device: status.st_dev)
+        guard status.owner == owner else { throw FileError(.notPermitted, "\(name) belongs to user \(status.owner)") }
+        try empty(directory, device: status.device)
         try SystemCalls.unlink(place, directory: true)
     }
 
     /// A descriptor is open for each level, so the descriptor limit bounds the depth.
-    private static func empty(_ directory: Descriptor, device: dev_t) throws(FileError) {
+    private static func empty(_ directory: Descriptor, device: UInt64) throws(FileError) {
         for name in try SystemCalls.names(in: directory) {
             let place = BackingPlace(directory: directory, name: name)
             guard try SystemCalls.status(place).isDirectory else {
@@ -24,7 +24,7 @@ package enum TreeRemoval {
                 continue
             }
             let child = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
-            guard try child.status().st_dev == device else {
+            guard try child.status().device == device else {
                 throw FileError(.crossDevice, "another file system is mounted on \(name)")
             }
             try empty(child, device: device)

@@ -54,7 +54,7 @@ struct StateCopy {
     private func copySpecial(_ from: BackingPlace, _ to: BackingPlace, _ status: BackingStatus) throws(FileError) {
         let known = try SystemCalls.entry(from)
         try SystemCalls.check("mknod", to.name) {
-            mknodat(to.directory.rawValue, to.name, known.st_mode, known.st_rdev)
+            mknodat(to.directory.rawValue, to.name, known.mode, known.number)
         }
         try finish(to, as: from, status)
     }
@@ -64,7 +64,7 @@ struct StateCopy {
         let known = try SystemCalls.entry(from)
         if geteuid() == 0 {
             try SystemCalls.check("chown", to.name) {
-                fchownat(to.directory.rawValue, to.name, known.st_uid, known.st_gid, AT_SYMLINK_NOFOLLOW)
+                fchownat(to.directory.rawValue, to.name, known.owner, known.group, AT_SYMLINK_NOFOLLOW)
             }
         }
         try SystemCalls.setMode(to, status.mode & 0o7777)

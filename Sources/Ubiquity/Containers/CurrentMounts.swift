@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import Model
 import Synchronization
 
@@ -7,7 +8,7 @@ import Synchronization
 enum CurrentMounts {
     private struct State {
         /// An open `/proc/self/mountinfo`, on which the kernel reports changes; `nil` before the first use.
-        var file: Int32?
+        var file: Descriptor?
         var table = MountTable(text: "")
     }
 
@@ -16,15 +17,15 @@ enum CurrentMounts {
     static var table: MountTable {
         state.withLock { state in
             guard let file = state.file else {
-                let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+                let file = try? Descriptor("/proc/self/mountinfo")
                 // Opened before the table is read: a change in between is reported.
                 let table = MountTable.current()
                 // Without the file there is nothing to remember.
-                if file >= 0 { state = State(file: file, table: table) }
+                if let file { state = State(file: file, table: table) }
                 return table
             }
             // The kernel reports a change as POLLPRI, once for each open file. Related: proc(5).
-            var request = pollfd(fd: file, events: Int16(POLLPRI), revents: 0)
+            var request = pollfd(fd: file.rawValue, events: Int16(POLLPRI), revents: 0)
             if poll(&request, 1, 0) != 0 { state.table = MountTable.current() }
             return state.table
         }

@@ -21,7 +21,7 @@ struct FileStatus {
     }
 
     /// `S_IFREG`, `S_IFDIR` and so on.
-    var kind: mode_t { value.kind }
+    var kind: mode_t { value.st_mode & S_IFMT }
     var permissions: mode_t { value.st_mode & 0o7777 }
     /// Of the last access and modification, as futimens(2) takes them.
     var times: [timespec] { [value.st_atim, value.st_mtim] }

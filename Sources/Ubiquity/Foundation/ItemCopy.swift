@@ -25,7 +25,7 @@ enum ItemCopy {
         let input = try Descriptor(source, O_RDONLY | O_NOFOLLOW)
         let output = try Descriptor(destination, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         // Else it was truncated meanwhile.
-        guard try input.copyBytes(status.value.size, to: output) else { throw FileError(.busy, source) }
+        guard try input.copyBytes(Int64(status.value.st_size), to: output) else { throw FileError(.busy, source) }
         try copyAttributes(source, to: destination)
         fchown(output.rawValue, status.value.st_uid, status.value.st_gid)  // as permitted, like cp -a
         try output.setMode(UInt16(status.permissions))

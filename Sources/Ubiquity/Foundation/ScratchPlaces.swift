@@ -16,22 +16,18 @@ enum ScratchPlaces {
     private static let leastAge: Int = 60
 
     /// The locked directories of this process.
-    private static let locks = Mutex<[Int32]>([])
+    private static let locks = Mutex<[Descriptor]>([])
 
     /// Locks a directory that was just made until it is removed or the process ends, and removes others beside it that
     /// belong to nobody.
     static func adopt(_ path: String) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // Without a descriptor, or a lock, the directory is at worst removed later than it would have been.
-        if descriptor >= 0 {
-            _ = flock(descriptor, LOCK_EX | LOCK_NB)
-            let ended = locks.withLock { locks in
-                let ended = locks.filter(isRemoved)
-                locks.removeAll { ended.contains($0) }
-                locks.append(descriptor)
-                return ended
+        if let directory = try? Descriptor(path, O_RDONLY | O_DIRECTORY) {
+            _ = try? directory.lock()
+            locks.withLock { locks in
+                locks.removeAll(where: isRemoved)
+                locks.append(directory)
             }
-            for descriptor in ended { close(descriptor) }
         }
         sweep(ItemPath.directory(of: path), now: time(nil))
     }
@@ -44,19 +40,15 @@ enum ScratchPlaces {
     }
 
     private static func remove(_ path: String, now: Int) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_ctim.tv_sec + leastAge <= now,
-            flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        guard let directory = try? Descriptor(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+            let status = try? directory.status(), status.owner == geteuid(),
+            Int(status.changed.seconds) + leastAge <= now, (try? directory.lock()) == true
         else { return }
         // What cannot be removed now is removed by the next one.
-        try? ItemMove.remove(path)
+        withExtendedLifetime(directory) { try? ItemMove.remove(path) }
     }
 
-    private static func isRemoved(_ descriptor: Int32) -> Bool {
-        var status = stat()
-        return fstat(descriptor, &status) != 0 || status.st_nlink == 0
+    private static func isRemoved(_ directory: Descriptor) -> Bool {
+        (try? directory.status())?.linkCount ?? 0 == 0
     }
 }

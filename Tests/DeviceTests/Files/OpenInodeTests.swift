@@ -26,7 +26,7 @@ import Testing
 
     private func write(_ text: String, marks: inout Int) throws {
         _ = try inode.beginWrite { () throws(FileError) in marks += 1 }
-        try Array(text.utf8).withBytes { bytes throws(FileError) in try descriptor.write(bytes, at: 0) }
+        try descriptor.write(Array(text.utf8), at: 0)
         inode.finishWrite(at: .zero)
     }
 

@@ -26,7 +26,7 @@ struct ItemSignature: Hashable, Sendable {
     init(path: String) throws(FileError) {
         let status = try FileStatus(of: path).value
         kind =
-            switch status.kind {
+            switch status.st_mode & S_IFMT {
             case S_IFREG: .file
             case S_IFDIR: .directory
             case S_IFLNK: .symbolicLink
