@@ -20,7 +20,8 @@ package struct FileError: Error, Equatable, Sendable {
     package let code: Code
     /// The item or call, and, where it helps, what to do. For people; never empty in a log line.
     package let detail: String
-    /// The error of another layer that this one translates, whole; `nil` where the failure began here.
+    /// The error of another layer that this one translates, whole, such as a failed system call; `nil` where the failure
+    /// began here.
     package let cause: (any Error)?
 
     package init(_ code: Code, _ detail: String, cause: (any Error)? = nil) {
@@ -29,8 +30,8 @@ package struct FileError: Error, Equatable, Sendable {
         self.cause = cause
     }
 
-    /// Two errors are equal when they say the same, so that a test that expects one failure does not pass with another
-    /// of the same code.
+    /// Two errors are equal when their codes are, and what they are about: here the detail, which names the item. So a
+    /// test that expects one failure does not pass with another of the same code. Causes are not compared.
     package static func == (left: FileError, right: FileError) -> Bool {
         left.code == right.code && left.detail == right.detail
     }

@@ -51,7 +51,8 @@ package struct StoreError: Error, Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Two errors are equal when code and key are: details are for people.
+    /// As with ``FileError``, two errors are equal when their codes are, and what they are about: here the key. The rest
+    /// explains them to people, and each store explains in its own way.
     package static func == (left: StoreError, right: StoreError) -> Bool {
         left.code == right.code && left.key == right.key
     }
