@@ -18,7 +18,12 @@ final class FreeSpaceFloor: Sendable {
     private let path: String
     private let makeRoom: @Sendable () -> Bool
     private let untilLook = Mutex<Int64>(0)
-    private let evictor = Mutex<(@Sendable (Int64) async -> Bool)?>(nil)
+    private let evictor = Mutex<Evictor?>(nil)
+
+    /// A closure that a mutex guards by itself gets another wrapper each time it is read.
+    private struct Evictor {
+        let evict: @Sendable (Int64) async -> Bool
+    }
 
     /// - Parameter makeRoom: Called when only the reserve is left; returns whether to check again.
     init(path: String, makeRoom: @escaping @Sendable () -> Bool) {
@@ -35,7 +40,7 @@ final class FreeSpaceFloor: Sendable {
     func admit(_ byteCount: Int) throws(FileError) { try admit(byteCount, charging: Int64(byteCount)) }
 
     /// - Parameter evict: Evicts files until the disk has room for some bytes; returns whether it evicted any.
-    func attach(evict: @escaping @Sendable (Int64) async -> Bool) { evictor.withLock { $0 = evict } }
+    func attach(evict: @escaping @Sendable (Int64) async -> Bool) { evictor.withLock { $0 = Evictor(evict: evict) } }
 
     /// Admits a write of `byteCount` bytes, after evicting files if the disk is full and they may be evicted for it.
     ///
@@ -58,8 +63,7 @@ final class FreeSpaceFloor: Sendable {
     ///
     /// - Returns: Whether it did.
     func makeRoom(for byteCount: Int64) async -> Bool {
-        guard let evict = evictor.withLock(\.self) else { return false }
-        return await evict(byteCount)
+        await evictor.withLock(\.self)?.evict(byteCount) ?? false
     }
 
     /// Whether the disk has room for some bytes besides the reserve.

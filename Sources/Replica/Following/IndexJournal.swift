@@ -29,6 +29,8 @@ final class IndexJournal: Sendable {
         var inodes: Set<InodeNumber> = []
         var inherited: Set<InodeNumber> = []
         var isIncomplete = false
+        /// Here, since a closure that a mutex guards by itself gets another wrapper each time it is read.
+        var receive: (@Sendable (IndexChanges) -> Void)?
 
         var isEmpty: Bool { edits.isEmpty && inodes.isEmpty && inherited.isEmpty && !isIncomplete }
 
@@ -48,12 +50,11 @@ final class IndexJournal: Sendable {
     }
 
     private let state = Mutex(State())
-    private let receiver = Mutex<(@Sendable (IndexChanges) -> Void)?>(nil)
     /// Whether the triggers exist.
     private let isOn = Atomic(false)
 
     /// - Parameter receive: Takes the changes of each transaction right after it, in order; never waits.
-    func deliver(to receive: @escaping @Sendable (IndexChanges) -> Void) { receiver.withLock { $0 = receive } }
+    func deliver(to receive: @escaping @Sendable (IndexChanges) -> Void) { state.withLock { $0.receive = receive } }
 
     // MARK: Followers
 
@@ -108,8 +109,7 @@ final class IndexJournal: Sendable {
 
     /// The transaction was committed.
     func publish(_ changes: IndexChanges) {
-        guard let receive = receiver.withLock({ $0 }) else { return }
-        receive(changes)
+        state.withLock { $0.receive }?(changes)
     }
 
     // MARK: Triggers
