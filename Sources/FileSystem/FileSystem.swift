@@ -284,8 +284,12 @@ package final class FileSystem: Sendable {
             logger.info("the store is reachable again")
             syncEngine.wakeUp()
             reading.downloads.retryFailed()
+            guard (try? await environment.sleep(Self.returnPause)) != nil else { return }
         }
     }
+
+    /// How long it takes until what waits is woken again: a store that answers some calls only returns with each of them.
+    private static let returnPause = Duration.seconds(1)
 
     /// How long earlier versions and deleted items can be restored: 30 days after they were replaced.
     package static let historyRetention = Duration.seconds(30 * 24 * 3600)
