@@ -171,6 +171,7 @@ let package = Package(
             name: "simulate",
             dependencies: [
                 "Control", "FileSystem", "Sync", "Coordination", "Remote", "Replica", "Linux", "Model", "TestStores",
+                "VirtualTime",
                 .filesystem("Logging", "swift-log"),
                 .filesystem("ArgumentParser", "swift-argument-parser"),
             ],
@@ -192,7 +193,8 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
 
         .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: settings),
-        .target(name: "Programs", path: "Tests/Programs", swiftSettings: settings),
+        .target(name: "VirtualTime", path: "Tests/VirtualTime", swiftSettings: settings),
+        .target(name: "Programs", dependencies: ["VirtualTime"], path: "Tests/Programs", swiftSettings: settings),
         .target(
             name: "HostilePeers", dependencies: ["Programs"], path: "Tests/HostilePeers",
             exclude: ["hostile_peers.py"], swiftSettings: settings),
@@ -200,7 +202,8 @@ let package = Package(
         .target(name: "DocumentationTables", path: "Tests/DocumentationTables", swiftSettings: settings),
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .target(
-            name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
+            name: "TestStores", dependencies: ["Remote", "Model", "VirtualTime"], path: "Tests/TestStores",
+            swiftSettings: settings),
         .testTarget(
             name: "ModelTests", dependencies: ["Model", "DocumentationTables", "SeededRandomness"],
             swiftSettings: settings),
@@ -240,6 +243,7 @@ let package = Package(
             dependencies: [
                 "Control", "ControlAPI", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote",
                 "Replica", "Linux", "Model", "Programs", "S3Server", "Mutations", "SeededRandomness", "TestStores",
+                "VirtualTime",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

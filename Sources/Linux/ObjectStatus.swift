@@ -16,6 +16,8 @@ package struct ObjectStatus: Sendable {
     package let number: UInt64
     /// In bytes.
     package let size: Int64
+    /// Of 512 bytes.
+    package let blocks: Int64
     package let modified: Timestamp
     package let changed: Timestamp
 
@@ -31,6 +33,7 @@ package struct ObjectStatus: Sendable {
         group = status.st_gid
         number = UInt64(status.st_rdev)
         size = Int64(status.st_size)
+        blocks = Int64(status.st_blocks)
         modified = Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
         changed = Timestamp(seconds: Int64(status.st_ctim.tv_sec), nanoseconds: Int64(status.st_ctim.tv_nsec))
     }

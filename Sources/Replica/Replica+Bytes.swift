@@ -1,6 +1,6 @@
 import GRDB
-package import Model
 package import Linux
+package import Model
 
 /// The bytes of files, where that takes more than one read or one change.
 extension Replica {

@@ -1,5 +1,5 @@
-package import Model
 package import Linux
+package import Model
 
 /// The external dependencies of a replica, which tests can replace.
 package struct ReplicaEnvironment: Sendable {

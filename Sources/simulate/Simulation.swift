@@ -3,6 +3,7 @@ import Glibc
 import Model
 import Remote
 import Synchronization
+import VirtualTime
 
 /// One seed: devices that work, fail and crash, and quiet points at which the promises are checked.
 struct Simulation {

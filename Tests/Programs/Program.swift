@@ -1,4 +1,5 @@
 import Foundation
+import VirtualTime
 
 /// A program that a test runs.
 ///
@@ -54,7 +55,7 @@ package struct Program: Sendable {
         var status: Int32 = 0
         while waitpid(program.process, &status, WNOHANG) == 0 {
             do {
-                try await Task.sleep(for: interval)
+                try await VirtualTimeExecutor.outside { try await Task.sleep(for: interval) }
             } catch {
                 program.end()
                 throw error

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import Model
 import Linux
+import Model
 import Testing
 
 @testable import Replica

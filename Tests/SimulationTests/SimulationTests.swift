@@ -12,12 +12,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("dropChange", "differs from the tree of the log"), ("dropChange", "acknowledged writes are lost"),
-        ("deleteUnseen", "acknowledged writes are lost"), ("writeUnseen", "what no file ever held"),
-        ("damageStore", "not have the hash"),
+        ("dropChange", 1, "differs from the tree of the log"), ("dropChange", 25, "acknowledged writes are lost"),
+        ("deleteUnseen", 1, "acknowledged writes are lost"), ("writeUnseen", 1, "what no file ever held"),
+        ("damageStore", 1, "not have the hash"),
     ])
-    func `deliberate faults are detected`(sabotage: String, finding: String) async throws {
-        let run = try await SimulateTool.run("24", "--first", "1", "--sabotage", sabotage)
+    func `deliberate faults are detected`(sabotage: String, first: Int, finding: String) async throws {
+        let run = try await SimulateTool.run("24", "--first", "\(first)", "--sabotage", sabotage)
         #expect(run.status == 1)
         #expect(run.output.contains(finding), "\(run.output.prefix(1000))")
     }

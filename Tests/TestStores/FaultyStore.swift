@@ -1,5 +1,6 @@
 package import Remote
 import Synchronization
+import VirtualTime
 
 /// A store with injected faults, for tests of the layers above it.
 package final class FaultyStore: StoreDecorator {
@@ -32,17 +33,19 @@ package final class FaultyStore: StoreDecorator {
     }
 
     private let base: any ObjectStore
-    private let clock: any Clock<Duration>
+    private let sleep: @Sendable (Duration) async throws -> Void
     private let decide: @Sendable (Operation, String) -> Fault?
     private let state = Mutex(State())
 
-    /// - Parameter decide: Called for every call without a planned fault.
+    /// - Parameters:
+    ///   - decide: Called for every call without a planned fault.
+    ///   - sleep: How delayed calls wait.
     package init(
-        _ base: any ObjectStore, clock: any Clock<Duration> = ContinuousClock(),
-        decide: @escaping @Sendable (Operation, String) -> Fault? = { _, _ in nil }
+        _ base: any ObjectStore, decide: @escaping @Sendable (Operation, String) -> Fault? = { _, _ in nil },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await VirtualTimeExecutor.sleep($0) }
     ) {
         self.base = base
-        self.clock = clock
+        self.sleep = sleep
         self.decide = decide
     }
 
@@ -148,7 +151,7 @@ package final class FaultyStore: StoreDecorator {
         switch fault {
         case .failBefore(let code): throw StoreError(code, key: key, "injected")
         case .delay(let duration):
-            do { try await clock.sleep(for: duration) } catch { throw StoreError(.cancelled, key: key) }
+            do { try await sleep(duration) } catch { throw StoreError(.cancelled, key: key) }
         case .failAfter, .truncate, .damage, nil: break
         }
         return fault

@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 import Testing
 import Ubiquity
 

@@ -1,7 +1,7 @@
 import ControlClient
 import Glibc
-import Model
 import Linux
+import Model
 import Testing
 import Ubiquity
 

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import Testing
 import Ubiquity
 
@@ -13,7 +14,7 @@ import Ubiquity
             _ = try TrashDirectory.of(file.path, home: home).take(file.path, date: Date(timeIntervalSince1970: 0))
         }
         #expect(try scratch.names == ["data"])
-        #expect(try DirectoryListing.names(in: "\(home)/files").sorted() == ["a b%ü 2.txt", "a b%ü.txt"])
+        #expect(try SystemCalls.names(in: "\(home)/files").sorted() == ["a b%ü 2.txt", "a b%ü.txt"])
         let info = try text(URL(fileURLWithPath: "\(home)/info/a b%ü 2.txt.trashinfo")).split(separator: "\n")
         #expect(info[0] == "[Trash Info]")
         #expect(info[1] == "Path=\(scratch.url.path)/a%20b%25%C3%BC.txt")

@@ -1,8 +1,7 @@
 package import Model
 package import Remote
-package import Replica
 import Sync
-import Linux
+package import Linux
 
 /// The bytes of a version: the local ones, or those in the container, verified.
 package struct VersionBytes: Sendable {

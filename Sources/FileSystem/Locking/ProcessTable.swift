@@ -125,8 +125,9 @@ package enum ProcessTable {
     private static func withContents<Value>(_ path: String, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         guard let file = try? Descriptor(path) else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            guard let count = try? file.read(into: buffer, at: 0), count > 0 else { return nil }
-            return body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            // One call: the kernel composes the text anew for each.
+            let count = withExtendedLifetime(file) { read(file.rawValue, buffer.baseAddress, buffer.count) }
+            return count > 0 ? body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
         }
     }
 }

@@ -1,8 +1,8 @@
 import CZlib
 import Crypto
 import Glibc
-import Model
 import Linux
+import Model
 
 extension Gzip {
     /// How much of a file is read at a time: 1 MiB.

@@ -1,5 +1,5 @@
-import Model
 import Linux
+import Model
 
 /// The data of a write: bytes in memory, or a part of a local file that is read while it is sent.
 package enum Body: Sendable {

@@ -1,5 +1,5 @@
-import Model
 import Linux
+import Model
 
 /// Reads a body piece by piece, from any offset and any number of times, for callers that must not block.
 package final class BodyReader: Sendable {

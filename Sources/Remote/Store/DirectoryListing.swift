@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Finds the first keys of a directory store in the order of their bytes, regardless of the file system's order.
 struct DirectoryListing {

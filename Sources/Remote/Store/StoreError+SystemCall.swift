@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 extension FileError {
     /// For people: the system call that failed, if it was one.

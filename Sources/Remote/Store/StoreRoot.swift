@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The root directory of a directory store, held open for one operation.
 ///

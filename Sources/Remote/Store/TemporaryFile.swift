@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import Model
 import Linux
+import Model
 
 /// A file that is written under a temporary name, and renamed when it is complete.
 struct TemporaryFile {

@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The calls on the backing directory within one index transaction, with their inverses.
 ///

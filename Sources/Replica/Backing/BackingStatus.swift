@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
-package import Model
 package import Linux
+package import Model
 
 /// Identifies a backing file wherever it was moved: its inode number on the disk and its birth time.
 ///

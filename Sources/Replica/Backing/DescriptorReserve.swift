@@ -1,6 +1,6 @@
 import Glibc
-package import Model
 package import Linux
+package import Model
 
 /// Reserves file descriptors for the daemon's own use: the control socket, the index, the store's connections, uploads.
 /// Files that programs open cannot take them.

@@ -1,7 +1,7 @@
 package import Foundation
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The small property list in the backing directory that represents a file whose bytes are not local.
 ///

@@ -1,6 +1,6 @@
 import GRDB
-import Model
 import Linux
+import Model
 
 /// Makes the placeholder of one name agree with the index.
 ///

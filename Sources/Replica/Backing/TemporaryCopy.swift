@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
-package import Model
 package import Linux
+package import Model
 
 /// A copy of a file without a name, which is gone when it is closed.
 extension Replica {

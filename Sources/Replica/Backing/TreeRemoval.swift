@@ -1,6 +1,6 @@
 import Glibc
-package import Model
 package import Linux
+package import Model
 
 /// Removes a directory and its contents, by descriptors: no link is followed and no other file system is entered.
 package enum TreeRemoval {

@@ -1,6 +1,6 @@
 package import Foundation
-package import Model
 package import Linux
+package import Model
 
 /// A name in a directory, and the item that it has.
 package struct Entry: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
-package import Model
 package import Linux
+package import Model
 
 /// Downloads, and where their bytes are.
 extension Rows {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
-package import Model
 import Linux
+package import Model
 
 extension Replica {
     /// Compares index and backing directory: one sentence for each difference, none when they agree. Read-only; changes

@@ -1,5 +1,5 @@
-import Model
 import Linux
+import Model
 
 /// `recovered/` in the state directory: repair puts files there that it cannot place, for the user to inspect. They are
 /// never changed or deleted, and never become items.

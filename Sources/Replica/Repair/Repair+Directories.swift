@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
-import Model
 import Linux
+import Model
 
 extension Repair {
     /// Moves every directory to its place in the index, from the root down.

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import Glibc
-import Model
 import Linux
+import Model
 
 extension Repair {
     /// How many inodes are read at a time.

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import Glibc
-import Model
 import Linux
+import Model
 
 extension Repair {
     /// Files without inode or transfer: deleted if repair can account for them, else adopted.

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
-import Model
 import Linux
+import Model
 
 /// Start-up repair: makes the backing directory agree with the index after the process ended without
 /// ``Replica/close()``.

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The contents of the state directory as repair found them: every directory, and every file by its identity.
 ///

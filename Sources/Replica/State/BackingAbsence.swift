@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 import GRDB
-package import Model
 import Linux
+package import Model
 
 /// Detects that one half of the state is missing: an index without its backing directory, or files without their index.
 ///

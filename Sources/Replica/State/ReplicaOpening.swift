@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import Glibc
-package import Model
 import Linux
+package import Model
 
 /// The result of opening a state directory.
 struct OpenedState {

@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Copies a directory tree to another disk, with modes, owners, times, holes and hard links, by descriptors.
 struct StateCopy {
@@ -54,7 +54,7 @@ struct StateCopy {
     private func copySpecial(_ from: BackingPlace, _ to: BackingPlace, _ status: BackingStatus) throws(FileError) {
         let known = try SystemCalls.entry(from)
         try SystemCalls.check("mknod", to.name) {
-            mknodat(to.directory.rawValue, to.name, known.mode, known.number)
+            mknodat(to.directory.rawValue, to.name, known.mode, dev_t(known.number))
         }
         try finish(to, as: from, status)
     }

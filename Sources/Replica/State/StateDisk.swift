@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The requirements on the file system of the state, which some file systems do not meet.
 enum StateDisk {

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import Glibc
-package import Model
 import Linux
+package import Model
 
 /// Moves a state directory to another disk.
 ///

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import Glibc
-package import Model
 import Linux
+package import Model
 
 /// Makes a new state of one whose machine is lost: mounted, it uploads what the container does not have.
 ///

@@ -1,7 +1,7 @@
 import GRDB
 import Foundation
-package import Model
 import Linux
+package import Model
 
 /// Changes of metadata by the mount.
 extension ReplicaTransaction {

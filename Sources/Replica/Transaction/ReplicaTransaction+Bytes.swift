@@ -1,8 +1,8 @@
 import GRDB
 import Foundation
 import Glibc
-package import Model
 package import Linux
+package import Model
 
 /// Changes of local bytes by the mount.
 extension ReplicaTransaction {

@@ -1,8 +1,8 @@
 import GRDB
 import Foundation
 import Glibc
-package import Model
 import Linux
+package import Model
 
 /// Bytes being downloaded: a sparse file of full size in `staging/downloads`, and one rename when it is complete.
 extension ReplicaTransaction {

@@ -1,8 +1,8 @@
 import GRDB
 import Foundation
 import Glibc
-package import Model
 import Linux
+package import Model
 
 /// Eviction of bytes, and the placeholders that represent them.
 extension ReplicaTransaction {

@@ -1,6 +1,6 @@
 import GRDB
-package import Model
 import Linux
+package import Model
 
 /// Which items are synced, by their names and by what they are.
 extension ReplicaTransaction {

@@ -1,8 +1,8 @@
 import CLinux
 import GRDB
 import Glibc
-package import Model
 import Linux
+package import Model
 
 /// Creating and removing names by the mount.
 extension ReplicaTransaction {

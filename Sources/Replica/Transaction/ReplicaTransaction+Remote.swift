@@ -1,7 +1,7 @@
 import GRDB
 import Foundation
-package import Model
 import Linux
+package import Model
 
 /// Changes of other devices, as the follower applies them. None of them enters the outbox.
 ///

@@ -1,6 +1,6 @@
 import GRDB
-package import Model
 import Linux
+package import Model
 
 /// Renames by the mount. Related: `renameat2(2)`.
 ///

@@ -1,7 +1,7 @@
 import ControlClient
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Translates the errors of system calls and of daemons to those of Apple's API: `NSCocoaErrorDomain`, with the path,
 /// the URL and the underlying error.

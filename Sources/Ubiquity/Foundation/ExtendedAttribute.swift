@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Reads and sets extended attributes of items, of symbolic links themselves.
 ///

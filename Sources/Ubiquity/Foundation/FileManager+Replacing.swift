@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 extension FileManager {
     /// Replaces an item by a new one so that no bytes are lost, whatever happens.

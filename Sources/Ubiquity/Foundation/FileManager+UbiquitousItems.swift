@@ -1,8 +1,8 @@
 import ControlAPI
 import ControlClient
 import Glibc
-import Model
 import Linux
+import Model
 
 extension FileManager {
     /// Whether an item is in a container and synced; says nothing of whether it is uploaded. `false` for a missing item.

@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// What lstat(2) says of an item: of a symbolic link itself.
 struct FileStatus {

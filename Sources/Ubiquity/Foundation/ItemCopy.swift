@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Copies a file or directory tree so that the source can be deleted afterwards: with modes, times, stored attributes
 /// and holes, and everything is on the disk when it returns.

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Moves a file or directory to a name that is not taken, to another file system too.
 ///

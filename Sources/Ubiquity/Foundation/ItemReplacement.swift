@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Replaces an item by a new one, as a safe save does. The new bytes are at one of the two names at any time.
 ///

@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The trash of the desktop. Source: the Trash specification of freedesktop.org, version 1.0.
 struct TrashDirectory {

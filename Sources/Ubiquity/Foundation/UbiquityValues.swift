@@ -1,6 +1,6 @@
 import ControlAPI
-import Model
 import Linux
+import Model
 
 /// The resource values about sync of one item, from its `status` attribute: one system call for a consistent set, which
 /// downloads nothing.

@@ -1,8 +1,8 @@
 import ControlAPI
 import ControlClient
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The versions of one item, as its container knows them.
 struct ItemVersions {

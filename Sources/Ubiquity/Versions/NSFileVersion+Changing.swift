@@ -1,8 +1,8 @@
 import ControlAPI
 import ControlClient
 import Glibc
-import Model
 import Linux
+import Model
 
 extension NSFileVersion {
     /// How a version replaces an item.

@@ -8,6 +8,7 @@ import Remote
 import Replica
 import Sync
 import Synchronization
+import VirtualTime
 
 /// One device: a file system on its own state directory, which can be restarted, killed, and crash at any step of a
 /// change.
@@ -69,7 +70,7 @@ final class SimulatedDevice: Sendable {
         return try fileSystem
     }
 
-    var now: Timestamp { world.clock.wallTime(skew: skew) }
+    var now: Timestamp { world.wallTime(skew: skew) }
 
     /// The number of runs of the daemon.
     var sessionCount: Int { state.withLock { $0.sessionCount } }

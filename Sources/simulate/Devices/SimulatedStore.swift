@@ -2,6 +2,7 @@ import Model
 import Remote
 import Synchronization
 import TestStores
+import VirtualTime
 
 /// A device's connection to the store that all devices share: it takes time, and fails by seed.
 ///

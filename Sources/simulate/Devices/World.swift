@@ -3,13 +3,14 @@ import Model
 import Remote
 import Synchronization
 import TestStores
+import VirtualTime
 
 /// The state that all devices of one run share: the time, the store, and the promises to users.
 final class World: Sendable {
     let seed: UInt64
     let scenario: Scenario
     let executor: SeededExecutor
-    let clock: SimulatedClock
+    let clock: VirtualClock
     let trace: Trace
     let store = MemoryStore()
     let model = ReferenceModel()
@@ -33,7 +34,7 @@ final class World: Sendable {
         self.seed = seed
         scenario = Scenario(seed: seed, sabotage: sabotage, options: options)
         executor = SeededExecutor(seed: seed)
-        clock = SimulatedClock()
+        clock = VirtualClock()
         trace = Trace(clock: clock, isPrinted: isTraced)
         self.directory = directory
         identity = ContainerIdentity(
@@ -41,6 +42,19 @@ final class World: Sendable {
             uuid: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)),
             created: Timestamp(rawValue: 0),
             settings: .init(name: "Simulation", documentScopePublic: true, folderLevels: .any))
+    }
+
+    /// The start time: 2023-11-14T22:13:20Z.
+    private static let start: Int64 = 1_700_000_000
+    /// How long a read of the wall clock takes, so that no two changes have the same time.
+    private static let tick = Duration.microseconds(1)
+
+    /// The time on a wall clock that is off by `skew`.
+    func wallTime(skew: Duration) -> Timestamp {
+        clock.leap(Self.tick)
+        let now = clock.now + skew
+        return Timestamp(
+            seconds: Self.start + now.components.seconds, nanoseconds: now.components.attoseconds / 1_000_000_000)
     }
 
     /// Reports a violation; the first one counts.

@@ -5,6 +5,7 @@ import Model
 import Remote
 import Replica
 import Sync
+import VirtualTime
 
 /// An instant without faults at which all devices are up to date: then all promises must hold.
 struct QuietPoint {

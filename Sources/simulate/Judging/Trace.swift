@@ -1,5 +1,6 @@
 import Logging
 import Synchronization
+import VirtualTime
 
 /// The events of a run, line by line: a fingerprint of all of them, and the last lines for a report.
 final class Trace: Sendable {
@@ -14,11 +15,11 @@ final class Trace: Sendable {
     static let keptCount = 120
 
     private let state = Mutex(State())
-    private let clock: SimulatedClock
+    private let clock: VirtualClock
     private let isPrinted: Bool
 
     /// - Parameter isPrinted: Whether every line is printed to standard output at once.
-    init(clock: SimulatedClock, isPrinted: Bool) {
+    init(clock: VirtualClock, isPrinted: Bool) {
         self.clock = clock
         self.isPrinted = isPrinted
     }

@@ -2,6 +2,7 @@ import FileSystem
 import Model
 import Replica
 import Synchronization
+import VirtualTime
 
 /// Accounts of changes in the ``ReferenceModel``.
 ///

@@ -3,6 +3,7 @@ import FileSystem
 import Glibc
 import Model
 import Replica
+import VirtualTime
 
 /// Claims and presenters: what a program of the Ubiquity library does, through the control API.
 extension Program {

@@ -2,6 +2,7 @@ import FileSystem
 import Glibc
 import Model
 import Replica
+import VirtualTime
 
 /// A user of a device: executes random operations one after the other, as the mount would pass them on, and accounts
 /// for each in the ``ReferenceModel``. Several may work on one device; the first also ends and crashes it.

@@ -3,6 +3,7 @@ import Glibc
 import Model
 import Replica
 import Synchronization
+import VirtualTime
 
 /// A program's session with one run of the daemon, as the control API would keep it: claims, presenters, and a check of
 /// every event against what was requested.

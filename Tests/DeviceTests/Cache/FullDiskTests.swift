@@ -7,7 +7,7 @@ import TestStores
 import Testing
 
 /// A disk that is smaller than the container: with a limit, files are evicted before a reader or a writer fails.
-@Suite(.serialized, .timeLimit(.minutes(5)), .enabled(if: getuid() == 0, "only root can mount a disk"))
+@Suite(.virtualTime, .serialized, .timeLimit(.minutes(5)), .enabled(if: getuid() == 0, "only root can mount a disk"))
 struct FullDiskTests {
     private static let fileByteCount = 3 << 20
     private static let fileCount = 18

@@ -6,7 +6,7 @@ import TestStores
 import Testing
 
 /// Directories that sessions declare to be file packages.
-@Suite(.timeLimit(.minutes(5))) struct DeclaredPackageTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct DeclaredPackageTests {
     private final class Granted: Sendable {
         private let claims = Mutex<Set<UInt64>>([])
 

@@ -10,7 +10,7 @@ import TestStores
 import Testing
 
 /// Concurrent edits and deletions on two devices: both devices end with the same tree, and no written bytes are lost.
-@Suite(.timeLimit(.minutes(5))) struct ConflictTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct ConflictTests {
     // MARK: Edits
 
     /// - Parameter later: The device whose edit has the later time.

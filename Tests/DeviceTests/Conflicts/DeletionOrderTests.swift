@@ -8,7 +8,7 @@ import Sync
 import Testing
 
 /// A deletion on one device and a change on another: the outcome is the same whichever commit is first.
-@Suite(.timeLimit(.minutes(10))) struct DeletionOrderTests {
+@Suite(.virtualTime, .timeLimit(.minutes(10))) struct DeletionOrderTests {
     /// A change of `f`, a file with the bytes `text`, or of the empty file `lock`; both are deleted elsewhere.
     enum FileChange: String, CaseIterable {
         case opened, openedToWrite, truncatedWhileEmpty, sameBytes, savedWithSameBytes, touched, mode, attribute,

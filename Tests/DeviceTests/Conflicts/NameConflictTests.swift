@@ -10,7 +10,7 @@ import TestStores
 import Testing
 
 /// Items created, renamed, moved and linked concurrently on two devices.
-@Suite(.timeLimit(.minutes(5))) struct NameConflictTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct NameConflictTests {
     // MARK: Names
 
     @Test func `of two concurrent renames of a file, the first to reach the container wins`() async throws {

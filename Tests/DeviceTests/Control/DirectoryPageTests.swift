@@ -8,7 +8,7 @@ import TestStores
 import Testing
 
 /// What `ListRequest` answers.
-@Suite(.timeLimit(.minutes(5))) struct DirectoryPageTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct DirectoryPageTests {
     private func device() async throws -> TestDevice {
         let device = try await TestDevice.start(on: MemoryStore(), name: "desk")
         try device.makeDirectory("d")

@@ -11,7 +11,7 @@ import TestStores
 import Testing
 
 /// What clients of `FollowRequest` are told.
-@Suite(.timeLimit(.minutes(5))) struct FollowTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct FollowTests {
     /// Whether the follower knows exactly the items below the path, with their states.
     private func agrees(_ follower: ItemFollower, _ device: TestDevice, _ path: String = "") async throws -> Bool {
         try await holds(within: .seconds(20)) {

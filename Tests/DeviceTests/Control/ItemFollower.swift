@@ -3,6 +3,7 @@ import FileSystem
 import Foundation
 import Model
 import Synchronization
+import VirtualTime
 
 /// A client of `FollowRequest` in this process: what it knows of the items from the lines alone.
 final class ItemFollower: Sendable {
@@ -19,7 +20,7 @@ final class ItemFollower: Sendable {
     init(of path: String = "", on device: TestDevice, isReading: Bool = true) throws {
         let feed = try ItemFeed(device.fileSystem, below: path)
         guard isReading else { return }
-        let task = Task {
+        let task = Task(executorPreference: VirtualTimeExecutor.current) {
             var feed = feed
             defer { feed.end() }
             do throws(FileError) {

@@ -11,7 +11,7 @@ import Testing
 @testable import Sync
 
 /// Why items are local, why they stay, and what they wait for; and what an eviction reports.
-@Suite struct ReasonTests {
+@Suite(.virtualTime) struct ReasonTests {
     private func pair(_ store: any ObjectStore) async throws -> (TestDevice, TestDevice) {
         (try await TestDevice.start(on: store, name: "A"), try await TestDevice.start(on: store, name: "B"))
     }

@@ -10,7 +10,7 @@ import TestStores
 import Testing
 
 /// Files shared by a link.
-@Suite(.timeLimit(.minutes(5))) struct ShareTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct ShareTests {
     private static let day: Int64 = 86_400
 
     @Test func `a file is shared without downloading it, and later edits do not show`() async throws {
@@ -66,13 +66,14 @@ import Testing
     }
 
     @Test func `a share in its last second is listed, with or without a link`() async throws {
-        let a = try await TestDevice.start(on: MemoryStore(), name: "A")
+        let calendar = Calendar()
+        let a = try await TestDevice.start(on: MemoryStore(), name: "A", environment: calendar.environment)
         try await a.write("text", to: "f")
         try await converge(a)
         _ = try await ShareRequest(path: "f", seconds: 1).perform(in: a.control)
         for _ in 0..<60 {
             #expect(try await SharesRequest().perform(in: a.control).count == 1)
-            try await Task.sleep(for: .milliseconds(20))
+            calendar.pass(.milliseconds(20))
         }
         try await a.close()
     }

@@ -10,7 +10,7 @@ import Testing
 @testable import Sync
 
 /// Totals and transfers, as `dewpoint status` and the dashboard show them.
-@Suite struct TransferListingTests {
+@Suite(.virtualTime) struct TransferListingTests {
     @Test func `what waits for a store that is gone is listed with the reason, and counted`() async throws {
         let network = Network()
         let a = try await TestDevice.start(on: network.store(), name: "A")

@@ -10,7 +10,7 @@ import TestStores
 import Testing
 
 /// The bytes of versions, and what becomes of versions that are discarded or marked as resolved.
-@Suite(.timeLimit(.minutes(5))) struct VersionBytesTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct VersionBytesTests {
     private func bytes(_ id: String, of path: String, on device: TestDevice) async throws -> String {
         var version = try await device.control.versions.versionBytes(path, id: id)
         var all: [UInt8] = []
@@ -129,12 +129,12 @@ import Testing
         try await a.write("the edit on A", to: "f")
         try await b.write("edit on B", to: "f")
         try await converge(b)
-        while try a.control.states.itemStatus("f").conflictCount == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try await holds { try a.control.states.itemStatus("f").conflictCount > 0 })
         let id = try #require(try a.control.versions.versions("f").first(where: \.conflict)?.id)
-        let marked = Task { try await MarkVersionResolvedRequest(path: "f", id: id).perform(in: a.control) }
-        try await Task.sleep(for: .milliseconds(300))
+        async let marked: Void = MarkVersionResolvedRequest(path: "f", id: id).perform(in: a.control)
+        try await pass(.milliseconds(300))
         isCut.store(false, ordering: .relaxed)
-        try await marked.value
+        try await marked
         #expect(try kinds(a, id) == [.earlier])
         try await converge(a, b)
         #expect(try kinds(b, id) == [.earlier])

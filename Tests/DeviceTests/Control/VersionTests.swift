@@ -7,7 +7,7 @@ import Remote
 import TestStores
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct VersionTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct VersionTests {
     private func pair() async throws -> (TestDevice, TestDevice) {
         let store = MemoryStore()
         return (

@@ -4,13 +4,14 @@ import Remote
 import Replica
 import TestStores
 import Testing
+import VirtualTime
 
 @testable import FileSystem
 @testable import Sync
 @testable import Transfer
 
 /// What a reader gets during a download, and how many requests that takes.
-@Suite struct DownloadTests {
+@Suite(.virtualTime) struct DownloadTests {
     /// Numbered lines of 64 bytes.
     private func text(byteCount: Int) -> String {
         let filler = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ....\n"
@@ -139,7 +140,7 @@ import Testing
         try await a.write("old", to: "f")
         try await converge(a, b)
         store.plan(.delay(.seconds(600)), on: .get, prefix: "packs/")
-        let waiter = Task {
+        let waiter = Task(executorPreference: VirtualTimeExecutor.current) {
             if isReader { return try await b.read("f") }
             try await b.setAttribute("download", "wait", of: "f")
             return try await b.read("f")
@@ -187,7 +188,9 @@ import Testing
         try await converge(a, b)
         store.plan(.delay(.seconds(600)), on: .get, prefix: "packs/")
         let handle = try await b.open("f", O_RDONLY)
-        let reader = Task { try await b.bytes(handle, at: 10, byteCount: 20) }
+        let reader = Task(executorPreference: VirtualTimeExecutor.current) {
+            try await b.bytes(handle, at: 10, byteCount: 20)
+        }
         #expect(try await holds { store.callCount(.get, prefix: "packs/") == 1 })
         await b.stop()
         await #expect(throws: FileError(.cancelled, "the download was stopped")) { try await reader.value }

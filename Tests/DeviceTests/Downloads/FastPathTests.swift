@@ -5,7 +5,7 @@ import Remote
 import TestStores
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FastPathTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct FastPathTests {
     private static let fileCount = 30
 
     /// - Returns: The tree of many small files and a large one, and the number of GETs of packs that reading it took.

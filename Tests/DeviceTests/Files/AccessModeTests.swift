@@ -1,12 +1,13 @@
 import FileSystem
 import Glibc
+import Linux
 import Model
 import Replica
 import TestStores
 import Testing
 
 /// How the kernel accesses an open file where pass-through is available.
-@Suite(.timeLimit(.minutes(2))) struct AccessModeTests {
+@Suite(.virtualTime, .timeLimit(.minutes(2))) struct AccessModeTests {
     private func device() async throws -> TestDevice {
         let device = try await TestDevice.start(on: MemoryStore(), name: "A")
         device.fileSystem.enablePassthrough()
@@ -193,8 +194,7 @@ import Testing
         #expect(try await device.read(reader) == "bytes")
         #expect(try await access(of: "f", by: O_RDONLY, O_RDWR, on: device) == ["direct", "cached"])
         try await device.close(reader)
-        let inode = try device.inode("f")
-        while try !device.fileSystem.replica.read({ try $0.isLocal(inode) }) { await Task.yield() }
+        #expect(try await holds { try device.fileSystem.replica.read { try $0.isLocal($0.resolve("f")) } })
         #expect(try await access(of: "f", by: O_RDONLY, on: device) == ["passed through"])
         try await device.close()
     }

@@ -12,7 +12,7 @@ import Testing
 @testable import Transfer
 
 /// Names, targets and attributes that Swift's `String` takes for one, or does not split where the bytes have a slash.
-@Suite(.timeLimit(.minutes(5))) struct ByteIdentityTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct ByteIdentityTests {
     static let composed = "caf\u{e9}"
     static let decomposed = "cafe\u{301}"
 

@@ -12,7 +12,7 @@ import Testing
 
 /// A tree that no path leads through: directories, each in the one before, with the longest names: of five
 /// thousand, which take forty kilobytes in the container, the paths would take three gigabytes.
-@Suite(.timeLimit(.minutes(5))) struct DeepTreeTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct DeepTreeTests {
     private static let depth = 1_000
     /// The most bytes of a path that is shown.
     private static let pathLimit = 4096 + 1 + 258 + 1 + 512

@@ -9,7 +9,7 @@ import Testing
 @testable import FileSystem
 
 /// Files without a name: they are there for as long as the kernel may ask for them.
-@Suite struct OrphanTests {
+@Suite(.virtualTime) struct OrphanTests {
     private func device() async throws -> TestDevice {
         try await TestDevice.start(on: MemoryStore(), name: "A")
     }

@@ -12,7 +12,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-@Suite(.timeLimit(.minutes(5))) struct GarbageTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct GarbageTests {
     private let store = MemoryStore()
     private let calendar = Calendar()
     private var log: ChangeLog { ChangeLog(store: store) }
@@ -97,7 +97,7 @@ import Testing
         try await b.control.sync.sync(wait: true)
         link.isBroken.withLock { $0 = true }
         try await b.write("from b", to: "b")
-        while try await keys("packs/").count < 3 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try await holds { try await keys("packs/").count == 3 })
         let packs = Set(try await keys("packs/"))
         let report = try await collect(a, grace: .zero)
         #expect(report.condemnedCount == 2 && report.sweptCount == 2)
@@ -129,7 +129,7 @@ import Testing
         func open() { isOpen.withLock { $0 = true } }
 
         func wait() async throws {
-            while !isOpen.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(try await holds { isOpen.withLock { $0 } })
         }
     }
 
@@ -191,7 +191,7 @@ import Testing
         }
         try b.fileSystem.shutDown()
         let b2 = try await start("B", on: gated, state: b.state)
-        while try await keys("packs/").count < 3 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try await holds { try await keys("packs/").count == 3 })
         let report = try await collect(a, grace: .zero)
         #expect(report.condemnedCount == 2 && report.sweptCount == 2)
         #expect(link.callCount(.create, prefix: "log/") == 0)
@@ -225,7 +225,7 @@ import Testing
         try await a.fileSystem.syncEngine.snapshots.make()
         calendar.pass(days: 40)
         #expect(try await collect(a, grace: .zero).sweptCount == 1)
-        while try b.names() != ["copy"] { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try await holds { try b.names() == ["copy"] })
         link.isBroken.withLock { $0 = false }
         if isLocal {
             try await converge(b, a)
@@ -288,7 +288,7 @@ import Testing
         for index in 0..<40 {
             try await c.write("text \(index)", to: "f\(index % 10)")
             if index % 4 == 0 { try c.remove("f\(index % 10)") }
-            try await Task.sleep(for: .milliseconds(10))
+            try await pass(.milliseconds(10))
         }
         let reports = try await [one, other]
         #expect(reports.map(\.condemnedCount).reduce(0, +) >= 31)
@@ -389,18 +389,18 @@ import Testing
     }
 }
 
-/// A wall clock that tests can advance by days.
+/// A wall clock that tests can advance.
 final class Calendar: Sendable {
-    private let days = Mutex(0)
+    private let ahead = Mutex(Duration.zero)
 
-    func pass(days count: Int) { days.withLock { $0 += count } }
+    func pass(_ duration: Duration) { ahead.withLock { $0 += duration } }
+
+    func pass(days count: Int) { pass(.seconds(count * 86_400)) }
 
     var environment: EngineEnvironment {
         var environment = TestTime().environment
         let now = environment.now
-        environment.now = { [self] in
-            Timestamp(rawValue: now().rawValue + Int64(days.withLock { $0 }) * 86_400_000_000_000)
-        }
+        environment.now = { [self] in now().advanced(by: ahead.withLock { $0 }) }
         return environment
     }
 }

@@ -9,7 +9,7 @@ import TestStores
 import Testing
 
 /// A device whose disk lost changes that the device had already uploaded.
-@Suite struct LostPowerTests {
+@Suite(.virtualTime) struct LostPowerTests {
     /// Lets a device upload a change, and then restores its old index and whatever `lose` restores.
     private func fallBack(
         _ store: any ObjectStore, _ state: String, send: (TestDevice) async throws -> Void, lose: () throws -> Void

@@ -5,7 +5,7 @@ import TestStores
 import Testing
 
 /// The kernel sends the release of a file after close(2) has returned, so the next lock request may arrive first.
-@Suite struct LockOfClosedFileTests {
+@Suite(.virtualTime) struct LockOfClosedFileTests {
     /// Releases one file description while another one requests the lock without waiting.
     private func race(
         lock: (FileSystem, HandleID) async throws -> Void,

@@ -11,7 +11,7 @@ import Testing
 @testable import Transfer
 
 /// Malicious records: they cost their reader little, and the other records are applied.
-@Suite(.timeLimit(.minutes(5))) struct HostileRecordTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct HostileRecordTests {
     private let store = FaultyStore(MemoryStore())
     private let stranger = DeviceID(uuid: UUID())
 

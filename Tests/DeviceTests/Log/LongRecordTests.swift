@@ -10,7 +10,7 @@ import Testing
 @testable import Transfer
 
 /// An item never blocks the others, however long its record is.
-@Suite(.timeLimit(.minutes(5))) struct LongRecordTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct LongRecordTests {
     private let network = Network()
 
     /// Bytes that cannot be compressed.

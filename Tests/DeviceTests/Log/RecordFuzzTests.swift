@@ -11,7 +11,7 @@ import Testing
 @testable import Replica
 
 /// Whatever the log contains, a device reads it, applies the valid records, and continues.
-@Suite(.timeLimit(.minutes(60))) struct RecordFuzzTests {
+@Suite(.virtualTime, .timeLimit(.minutes(60))) struct RecordFuzzTests {
     private static func id(_ number: Int) -> String { "00000000-0000-4000-8000-" + String(format: "%012x", number) }
 
     private static let device = id(0xd1)

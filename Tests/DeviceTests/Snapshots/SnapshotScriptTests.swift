@@ -13,7 +13,7 @@ import Testing
 @testable import Transfer
 
 /// Scripts read containers that this code wrote, and this code reads containers that a script wrote.
-@Suite(.timeLimit(.minutes(5))) struct SnapshotScriptTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct SnapshotScriptTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "scripts-\(UUID())").path
     private var container: String { "\(directory)/container" }
     private var output: String { "\(directory)/output" }

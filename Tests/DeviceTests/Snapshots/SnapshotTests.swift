@@ -11,7 +11,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-@Suite(.timeLimit(.minutes(5))) struct SnapshotTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct SnapshotTests {
     private let store = FaultyStore(MemoryStore())
     private var log: ChangeLog { ChangeLog(store: store) }
 
@@ -195,7 +195,7 @@ import Testing
         let a = try await filled()
         store.plan(.failBefore(.unavailable), on: .create, prefix: "log/", count: 1000)
         try a.remove("empty")
-        try await Task.sleep(for: .milliseconds(300))
+        try await pass(.seconds(60))
         #expect(try await a.fileSystem.syncEngine.snapshots.make() == nil)
         await a.stop()
         try a.fileSystem.shutDown()
@@ -347,9 +347,7 @@ import Testing
         let b = try await TestDevice.start(on: store, name: "B")
         try await b.control.sync.sync(wait: true)
         try await b.setAttribute("download", "1", of: "big")
-        while try b.attribute("downloadingStatus", of: "big") != "Current" {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        #expect(try await holds { try b.attribute("downloadingStatus", of: "big") == "Current" })
         #expect(try b.fileSystem.attributes(of: b.inode("big")).size == 65 << 20 + 2)
         try await a.close()
         try await b.close()

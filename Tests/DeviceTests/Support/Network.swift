@@ -7,30 +7,24 @@ import TestStores
 final class Network: Sendable {
     typealias Rule = @Sendable (FaultyStore.Operation, String) -> FaultyStore.Fault?
 
-    private let rule = Mutex<Rule>({ _, _ in nil })
+    /// In a structure: a closure that a mutex passes on by itself would get another wrapper each time.
+    private struct State {
+        var rule: Rule = { _, _ in nil }
+    }
+
+    private let state = Mutex(State())
 
     /// A store that is reached over this connection.
     func store(_ base: any ObjectStore = MemoryStore()) -> FaultyStore {
-        FaultyStore(base) { [self] operation, key in rule.withLock { $0 }(operation, key) }
+        FaultyStore(base) { [self] operation, key in state.withLock { $0.rule }(operation, key) }
     }
 
     /// From now on calls fail as `rule` says.
-    func set(_ rule: @escaping Rule) { self.rule.withLock { $0 = rule } }
+    func set(_ rule: @escaping Rule) { state.withLock { $0.rule = rule } }
 
     func goAway() { set { _, _ in .failBefore(.unavailable) } }
 
     func comeBack() { set { _, _ in nil } }
-}
-
-/// Polls until `condition` holds.
-/// - Returns: Whether it held within `limit`.
-func holds(within limit: Duration = .seconds(120), _ condition: () async throws -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + limit
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
 }
 
 extension ObjectStore {

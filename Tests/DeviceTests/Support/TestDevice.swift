@@ -9,6 +9,7 @@ import Remote
 import Replica
 import Sync
 import Synchronization
+import VirtualTime
 
 /// A device for tests: a file system with a state directory of its own, over a store that it shares with others.
 final class TestDevice: Sendable {
@@ -28,7 +29,7 @@ final class TestDevice: Sendable {
             logTail: { _ throws(FileError) in throw unsupported },
             unmount: { _ async throws(FileError) in throw unsupported })
         self.state = state
-        task = Mutex(Task { await fileSystem.run() })
+        task = Mutex(Task(executorPreference: VirtualTimeExecutor.current) { await fileSystem.run() })
     }
 
     /// The parent of all state directories of this process. It is removed only when the process ends, since a test may
@@ -290,27 +291,30 @@ final class TestDevice: Sendable {
     }
 }
 
-/// The clocks of a test device, which a test can set forward as if the machine had slept.
+/// The clocks of a test device: the time of the test, which can be set forward as if the machine had slept, and the right
+/// time of day.
 final class TestTime: Sendable {
+    private let clock: VirtualClock
     private let ahead = Mutex(Duration.zero)
     private let wrongSeconds: Double
 
     /// - Parameter wrongSeconds: How far the wall clock is ahead of the right time, in seconds.
-    init(wrongSeconds: Double = 0) { self.wrongSeconds = wrongSeconds }
+    init(wrongSeconds: Double = 0) {
+        guard let executor = VirtualTimeExecutor.current else { preconditionFailure("the suite needs .virtualTime") }
+        clock = executor.clock
+        self.wrongSeconds = wrongSeconds
+    }
 
     func jump(by duration: Duration) { ahead.withLock { $0 += duration } }
 
     var environment: EngineEnvironment {
-        let start = ContinuousClock.now
-        return EngineEnvironment(
+        EngineEnvironment(
             now: { [wrongSeconds] in
                 let seconds = Date().timeIntervalSince1970 + wrongSeconds
                 return Timestamp(seconds: Int64(seconds), nanoseconds: Int64((seconds - seconds.rounded(.down)) * 1e9))
             },
-            uptime: { [self] in ContinuousClock.now - start + ahead.withLock { $0 } },
-            sleep: { duration throws(CancellationError) in
-                do { try await Task.sleep(for: duration) } catch { throw CancellationError() }
-            },
+            uptime: { [self] in clock.now + ahead.withLock { $0 } },
+            sleep: { [clock] duration throws(CancellationError) in try await clock.sleep(duration) },
             makeUUID: { UUID() })
     }
 }

@@ -8,9 +8,10 @@ import Sync
 import Synchronization
 import TestStores
 import Testing
+import VirtualTime
 
 /// What works without the store, how long the rest takes to fail, and what happens when the store is back.
-@Suite(.timeLimit(.minutes(5))) struct OfflineTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct OfflineTests {
     private let network = Network()
 
     private static func options(timeout: Duration) -> FileSystemOptions {
@@ -39,7 +40,7 @@ import Testing
         for name in names {
             try await a2.write(name, to: "d/\(name)")
             // If the store were reachable, each would have a commit of its own.
-            try await Task.sleep(for: .milliseconds(50))
+            try await pass(.seconds(5))
         }
         try a2.rename("d/here", to: "moved")
         #expect(try await a2.read("d/new 3") == "new 3")
@@ -48,11 +49,8 @@ import Testing
         await #expect(throws: refusal) { try await a2.control.sync.sync(wait: true) }
 
         let applied = try a2.containerStatus().applied
-        let start = ContinuousClock.now
         network.comeBack()
-        #expect(try await holds { try a2.containerStatus().pendingUploadCount == 0 })
-        // At most five seconds, and some more on a busy machine.
-        #expect(ContinuousClock.now - start < .seconds(15))
+        #expect(try await holds(within: .seconds(6)) { try a2.containerStatus().pendingUploadCount == 0 })
         let log = ChangeLog(store: store)
         var sent: [String] = []
         for number in applied + 1...(try a2.containerStatus().applied) {
@@ -77,9 +75,10 @@ import Testing
         try await converge(a, b)
         let second = try #require(try await store.keys("packs/").first { !first.contains($0) })
         network.goAway()
-        let start = ContinuousClock.now
+        let clock = VirtualTimeExecutor.current!.clock
+        let start = clock.now
         await #expect { try await b.read("f") } throws: { ($0 as? FileError)?.code == .unreachable }
-        #expect(ContinuousClock.now - start > .milliseconds(1500))
+        #expect(clock.now - start > .milliseconds(1500))
         await #expect { try await b.read("g") } throws: { ($0 as? FileError)?.code == .unreachable }
         // The second read does not repeat its request.
         #expect(store.callCount(.get, prefix: second) == 1)
@@ -114,9 +113,9 @@ import Testing
         try await converge(a, b)
         network.goAway()
         async let text = b.read("f")
-        try await Task.sleep(for: .milliseconds(500))
+        try await pass(.milliseconds(500))
         time.jump(by: .seconds(8 * 3600))
-        try await Task.sleep(for: .milliseconds(700))
+        try await pass(.milliseconds(700))
         network.comeBack()
         #expect(try await text == "f")
         try await a.close()
@@ -130,8 +129,8 @@ import Testing
         try await a.write("f", to: "f")
         try await converge(a, b)
         network.goAway()
-        let reader = Task { try await b.read("f") }
-        try await Task.sleep(for: .milliseconds(200))
+        let reader = Task(executorPreference: VirtualTimeExecutor.current) { try await b.read("f") }
+        try await pass(.milliseconds(200))
         reader.cancel()
         // Not `unreachable`, as after the network timeout.
         await #expect(throws: FileError(.interrupted, "the read was interrupted")) { try await reader.value }
@@ -143,16 +142,9 @@ import Testing
     @Test func `while the store does not answer, only one requested download is retried, and rarely`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
-        // Pauses of a second and more are cut to a hundredth.
-        var environment = TestTime().environment
-        environment.sleep = { duration throws(CancellationError) in
-            let pause = duration < .seconds(1) ? duration : duration / 100
-            do { try await Task.sleep(for: pause) } catch { throw CancellationError() }
-        }
         let log = TestLog()
         let b = try await TestDevice.start(
-            on: store, name: "B", options: Self.options(timeout: .seconds(1)), environment: environment,
-            logger: log.logger)
+            on: store, name: "B", options: Self.options(timeout: .seconds(1)), logger: log.logger)
         let names = (0..<12).map { "\($0)" }
         for name in names { try await a.write(name, to: name) }
         try await converge(a, b)
@@ -163,8 +155,7 @@ import Testing
                 names.allSatisfy { (try? b.attribute("downloadingError", of: $0))?.contains("4355") ?? false }
             })
         let (asked, warned) = (store.callCount(.get, prefix: "packs/"), log.count("download failed"))
-        // Five minutes.
-        try await Task.sleep(for: .seconds(3))
+        try await pass(.seconds(300))
         #expect(store.callCount(.get, prefix: "packs/") - asked < names.count)
         #expect(warned == names.count && log.count("download failed") == warned)
         network.comeBack()
@@ -187,7 +178,7 @@ import Testing
         try await b.control.sync.sync(wait: true)
         let refusal = FileError(.busy, "sync is paused; to resume, run: dewpoint resume ")
         await #expect(throws: refusal) { try await a.control.sync.sync(wait: true) }
-        try await Task.sleep(for: .milliseconds(300))
+        try await pass(.seconds(60))
         #expect(try a.names() == ["mine"] && b.names() == ["theirs"])
         try await a.close()
         let a2 = try await TestDevice.start(on: store, name: "A", state: a.state)

@@ -9,7 +9,7 @@ import TestStores
 import Testing
 
 /// A device whose keys may only read: it follows and downloads, and never asks the store to write.
-@Suite(.timeLimit(.minutes(5))) struct ReadOnlyTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct ReadOnlyTests {
     private static let refusal = "the key may not PUT"
     private static let sentence = "the store refuses writing, so this mount is read-only: the key may not PUT"
     private static let refused = FileError(.readOnly, sentence)
@@ -91,7 +91,7 @@ import Testing
         #expect(try TransfersRequest().perform(in: reader.control).waiting.map(\.reason) == [Self.sentence])
         #expect(try await reader.read("g") == "mine")
         // Longer than an uploader would wait between its attempts.
-        try await Task.sleep(for: .seconds(1))
+        try await pass(.seconds(600))
         try await reader.close()
         #expect(writeCount == 0)
 

@@ -10,7 +10,7 @@ import Synchronization
 import TestStores
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct TwoDeviceTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct TwoDeviceTests {
     private func pair() async throws -> (TestDevice, TestDevice, FaultyStore) {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
@@ -205,7 +205,7 @@ import Testing
         let (a, b, store) = try await pair()
         store.plan(.delay(.milliseconds(500)), on: .create, prefix: "log/")
         try await a.write("short life", to: "f")
-        while store.callCount(.create, prefix: "log/") == 0 { await Task.yield() }
+        #expect(try await holds { store.callCount(.create, prefix: "log/") == 1 })
         try a.remove("f")
         try await converge(a, b)
         #expect(try a.names() == [])
@@ -337,25 +337,27 @@ import Testing
     @Test func `a file is not uploaded empty while it is being created`() async throws {
         let (network, base) = (Network(), MemoryStore())
         let isMaking = Mutex(false)
+        let isMade = Atomic(false)
         var environment = TestTime().environment
         environment.interrupt = { step in
             // The file is in the index, but the call that creates it has not returned.
             guard step == .afterCommit, isMaking.withLock({ $0.take() }) else { return }
-            Thread.sleep(forTimeInterval: 1)
+            isMade.store(true, ordering: .releasing)
+            Thread.sleep(forTimeInterval: 0.3)
         }
         let a = try await TestDevice.start(on: network.store(base), name: "A", environment: environment)
         let b = try await TestDevice.start(on: base, name: "B")
         // A commit prepared before the write is sent after it.
         network.set { operation, key in operation == .put && key.hasPrefix("log/") ? .delay(.seconds(1)) : nil }
-        let sync = Task {
-            try await Task.sleep(for: .milliseconds(200))
-            try await a.control.sync.sync(wait: true)
-        }
         isMaking.withLock { $0 = true }
-        let handle = try await a.open("f", O_WRONLY | O_CREAT)
+        // Time passes while its thread is blocked.
+        let creation = Task(executorPreference: globalConcurrentExecutor) { try await a.open("f", O_WRONLY | O_CREAT) }
+        while !isMade.load(ordering: .acquiring) { await Task.yield() }
+        async let sync: Void = a.control.sync.sync(wait: true)
+        let handle = try await creation.value
         try await a.write("text", to: handle, at: 0)
         try await a.close(handle)
-        try await sync.value
+        try await sync
         network.comeBack()
         try await converge(a, b)
         try await a.setAttribute("evict", "1", of: "f")

@@ -10,7 +10,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-@Suite(.timeLimit(.minutes(5))) struct ExportTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct ExportTests {
     private let bench: TransferBench
 
     init() throws { bench = try TransferBench() }

@@ -10,7 +10,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-@Suite(.timeLimit(.minutes(5))) struct ImportTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct ImportTests {
     private let bench: TransferBench
     private let store = MemoryStore()
 

@@ -3,14 +3,21 @@ import FileSystem
 import Foundation
 import Glibc
 import Model
-import Synchronization
 import TestStores
 import Testing
+import VirtualTime
 
 @testable import Sync
 
 /// Files that are written for ever.
-@Suite(.timeLimit(.minutes(5))) struct BusyFileTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct BusyFileTests {
+    /// A store that takes longer than the files here go without a write: no copy is ever the whole file.
+    private func store() -> FaultyStore {
+        FaultyStore(MemoryStore()) { operation, key in
+            operation == .put && key.hasPrefix("packs/") ? .delay(.seconds(1)) : nil
+        }
+    }
+
     @Test func `a copy is due after the interval, and again after the next one`() {
         var busy = BusyFiles(interval: .seconds(300))
         func isDue(_ number: InodeNumber, _ now: Int, _ limit: Int) -> Bool {
@@ -73,18 +80,15 @@ import Testing
     }
 
     @Test func `a file that was wholly uploaded and is written on names the time in the status`() async throws {
-        let time = TestTime()
-        let a = try await TestDevice.start(on: MemoryStore(), name: "A", time: time)
+        let a = try await TestDevice.start(on: store(), name: "A")
         let handle = try await a.open("log", O_RDWR | O_CREAT)
         try await a.write("one", to: handle, at: 0)
-        var writer = EndlessWriter(to: handle, on: a, time)
+        var writer = EndlessWriter(to: handle, on: a)
         #expect(try await holds { try a.containerStatus().busyFiles?.map(\.path) == ["log"] })
         _ = try await writer.stop()
-        // The writers pause.
-        time.jump(by: .seconds(10))
         #expect(try await holds { try a.control.states.itemStatus("log").isUploaded })
         #expect(try a.containerStatus().busyFiles == [])
-        writer = EndlessWriter(to: handle, on: a, time)
+        writer = EndlessWriter(to: handle, on: a)
         #expect(try await holds { try a.containerStatus().busyFiles?.first?.uploaded != nil })
         _ = try await writer.stop()
         try await a.close(handle)
@@ -94,29 +98,29 @@ import Testing
     @Test func `a file that is written without a pause is uploaded every five minutes, and named until then`()
         async throws
     {
-        let time = TestTime()
-        let store = MemoryStore()
-        let a = try await TestDevice.start(on: store, name: "A", time: time)
+        let store = store()
+        let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
         let handle = try await a.open("log", O_RDWR | O_CREAT)
         try await a.write("one", to: handle, at: 0)
-        let writer = EndlessWriter(to: handle, on: a, time)
+        let writer = EndlessWriter(to: handle, on: a)
         #expect(
             try await holds {
                 try a.containerStatus().busyFiles == [.init(path: "log", uploaded: nil)]
             })
-        try await writer.pass(.seconds(290))
-        try await Task.sleep(for: .seconds(2))
+        try await pass(.seconds(295))
         #expect(try b.names() == [])
-        try await writer.pass(.seconds(10))
+        try await pass(.seconds(5))
         #expect(try await holds { try b.names() == ["log"] })
         let first = try await b.read("log")
         #expect(first.hasPrefix("one+") && first.dropFirst(3).allSatisfy { $0 == "+" })
         // The other device may have the copy before the uploader has the store's answer.
         #expect(try await holds { try a.containerStatus().busyFiles?.first?.uploaded != nil })
         #expect(try !a.control.states.itemStatus("log").isUploaded)
-        try await writer.pass(.seconds(301))
+        try await pass(.seconds(301))
         #expect(try await holds { try await b.read("log").count > first.count })
+        // As above.
+        try await pass(.seconds(1))
         let end = try await writer.stop()
         try await a.close(handle)
         try await converge(a, b)
@@ -130,17 +134,15 @@ import Testing
     }
 
     @Test func `a wait for uploads ends although a file is written for ever`() async throws {
-        let time = TestTime()
-        let store = MemoryStore()
-        let a = try await TestDevice.start(on: store, name: "A", time: time)
+        let store = store()
+        let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
         let handle = try await a.open("log", O_RDWR | O_CREAT)
         try await a.write("one", to: handle, at: 0)
-        let writer = EndlessWriter(to: handle, on: a, time)
+        let writer = EndlessWriter(to: handle, on: a)
         try await a.write("other", to: "other")
         async let wait: Void = a.control.sync.sync(wait: true)
         #expect(try await holds { try a.containerStatus().busyFiles?.count == 1 })
-        try await writer.pass(.seconds(10))
         try await wait
         try await b.control.sync.sync(wait: true)
         #expect(try b.names() == ["log", "other"])
@@ -153,15 +155,14 @@ import Testing
     }
 
     @Test func `an edit of another device meets a file of which a copy was uploaded`() async throws {
-        let time = TestTime()
-        let store = MemoryStore()
-        let a = try await TestDevice.start(on: store, name: "A", time: time)
+        let store = store()
+        let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
         let handle = try await a.open("log", O_RDWR | O_CREAT)
         try await a.write("one", to: handle, at: 0)
-        let writer = EndlessWriter(to: handle, on: a, time)
+        let writer = EndlessWriter(to: handle, on: a)
         #expect(try await holds { try a.containerStatus().busyFiles?.count == 1 })
-        try await writer.pass(.seconds(301))
+        try await pass(.seconds(301))
         #expect(try await holds { try b.names() == ["log"] })
         try await b.write("edited elsewhere", to: "log")
         try await b.control.sync.sync(wait: true)
@@ -176,57 +177,25 @@ import Testing
     }
 }
 
-/// Appends to a file for ever. Time passes only between its writes, in steps shorter than what counts as a pause: after a
-/// jump the file would look finished until the next write.
-private final class EndlessWriter: Sendable {
-    private final class Orders: Sendable {
-        private let state = Mutex((isStopped: false, rest: Duration.zero))
-
-        var isStopped: Bool { state.withLock { $0.isStopped } }
-        var rest: Duration { state.withLock { $0.rest } }
-
-        func stop() { state.withLock { $0.isStopped = true } }
-
-        func pass(_ duration: Duration) { state.withLock { $0.rest += duration } }
-
-        func takeStep() -> Duration {
-            state.withLock { state in
-                let step = min(state.rest, Uploader.quiet / 4)
-                state.rest -= step
-                return step
-            }
-        }
-    }
-
-    private let orders: Orders
+/// Appends to a file for ever, never pausing for long enough to be uploaded.
+private struct EndlessWriter {
     private let task: Task<Int64, any Error>
 
-    init(to handle: HandleID, on device: TestDevice, _ time: TestTime) {
-        let orders = Orders()
-        self.orders = orders
-        task = Task {
+    init(to handle: HandleID, on device: TestDevice) {
+        task = Task(executorPreference: VirtualTimeExecutor.current) {
             var end: Int64 = 3
-            while !orders.isStopped {
+            while !Task.isCancelled {
                 try await device.write("+", to: handle, at: end)
                 end += 1
-                let step = orders.takeStep()
-                time.jump(by: step)
-                // Shorter than a commit takes: no copy is ever the whole file.
-                if step == .zero { try await Task.sleep(for: .milliseconds(5)) }
+                try? await pass(Uploader.quiet / 4)
             }
             return end
         }
     }
 
-    /// Returns when the time has passed.
-    func pass(_ duration: Duration) async throws {
-        orders.pass(duration)
-        #expect(try await holds { orders.rest == .zero })
-    }
-
     /// - Returns: The length of the file.
     func stop() async throws -> Int64 {
-        orders.stop()
+        task.cancel()
         return try await task.value
     }
 }

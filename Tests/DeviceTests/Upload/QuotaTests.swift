@@ -11,7 +11,7 @@ import Testing
 @testable import Sync
 
 /// A container with a quota: what is too large waits on its device, and everything else goes on.
-@Suite(.timeLimit(.minutes(5))) struct QuotaTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct QuotaTests {
     private let store = FaultyStore(MemoryStore())
     private let time = TestTime()
 
@@ -189,9 +189,11 @@ import Testing
 
     @Test func `room that another device takes while a file is being sent is not used twice`() async throws {
         let b = try await devices("B")[0]
-        let gate = Gate()
-        let slow = FaultyStore(store, clock: gate) { operation, key in
+        let isOpen = Atomic(false)
+        let slow = FaultyStore(store) { operation, key in
             operation == .put && key.hasPrefix("packs/") ? .delay(.zero) : nil
+        } sleep: { _ in
+            _ = try await holds { isOpen.load(ordering: .acquiring) }
         }
         let a = try await TestDevice.start(on: slow, name: "A", time: time)
         try await a.write(text(600), to: "a")
@@ -201,7 +203,7 @@ import Testing
         // A applies the other device's commit before its own.
         #expect(try await holds { try a.names() == ["a", "b"] })
         #expect(try a.attribute("isUploading", of: "a") == "1")
-        gate.open()
+        isOpen.store(true, ordering: .releasing)
         try await expectRefusal(a, used: 600, more: 600)
         try expectUsed(600, on: a, b)
         for device in [a, b] { try await device.close() }
@@ -267,20 +269,6 @@ import Testing
 
     private func setUpWithoutQuota() async throws {
         try await Container.create(in: store, identity: TestDevice.identity)
-    }
-}
-
-/// A clock whose sleeps end when it is opened.
-private final class Gate: Clock {
-    private let isOpen = Atomic(false)
-
-    var now: ContinuousClock.Instant { .now }
-    var minimumResolution: Duration { .zero }
-
-    func open() { isOpen.store(true, ordering: .releasing) }
-
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        while !isOpen.load(ordering: .acquiring) { try await Task.sleep(for: .milliseconds(10)) }
     }
 }
 

@@ -7,7 +7,7 @@ import TestStores
 import Testing
 
 /// Changed files whose bytes cannot be read on their own disk.
-@Suite(.timeLimit(.minutes(5))) struct UnreadableFileTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct UnreadableFileTests {
     /// What became of the file in the backing directory.
     enum Loss: CaseIterable, Sendable {
         case missing, replaced

@@ -9,7 +9,7 @@ import TestStores
 import Testing
 
 /// What stays on one device because of its name.
-@Suite(.timeLimit(.minutes(5))) struct UnsyncedTests {
+@Suite(.virtualTime, .timeLimit(.minutes(5))) struct UnsyncedTests {
     @Test func `an item that is moved into an ignored directory is named, counted, and in the trash elsewhere`()
         async throws
     {

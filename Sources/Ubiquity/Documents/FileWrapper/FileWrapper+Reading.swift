@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 extension FileWrapper.Content {
     /// Reads an item.

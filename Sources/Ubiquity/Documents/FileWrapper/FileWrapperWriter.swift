@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Writes a tree of wrappers.
 struct FileWrapperWriter {

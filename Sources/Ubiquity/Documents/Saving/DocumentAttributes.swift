@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The extended attributes of an item. Reading them downloads nothing.
 struct DocumentAttributes {

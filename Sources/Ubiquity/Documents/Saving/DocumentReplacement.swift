@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// Puts a new state of an item, from a ``DocumentStaging``, in the place of the old one.
 ///

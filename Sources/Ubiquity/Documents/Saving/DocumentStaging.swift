@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// A temporary directory beside an item, on the same file system, in which its next state is written.
 ///

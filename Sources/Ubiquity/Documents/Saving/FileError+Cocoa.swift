@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// The Cocoa errors that Foundation documents for the number of a system call's error.
 extension FileError {

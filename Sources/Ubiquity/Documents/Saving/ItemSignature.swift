@@ -1,6 +1,6 @@
 import Glibc
-import Model
 import Linux
+import Model
 
 /// What `lstat` says about an item: enough to find out whether it was changed or replaced, without reading it.
 struct ItemSignature: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Model
 import Linux
+import Model
 
 /// What a document's file is, found out without reading it, so that a change by somebody else can be told from the
 /// document's own.

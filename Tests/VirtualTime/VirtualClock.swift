@@ -1,8 +1,7 @@
-import Model
 import Synchronization
 
 /// Time that passes only when no job can run: then it jumps to the next sleeper.
-final class SimulatedClock: Sendable {
+package final class VirtualClock: Sendable {
     private struct Sleeper {
         let id: UInt64
         let end: Duration
@@ -18,24 +17,14 @@ final class SimulatedClock: Sendable {
 
     private let state = Mutex(State())
 
-    /// The start time: 2023-11-14T22:13:20Z.
-    private static let start: Int64 = 1_700_000_000
-    /// How long a read of the wall clock takes, so that no two changes have the same time.
-    private static let tick = Duration.microseconds(1)
+    package init() {}
 
-    var now: Duration { state.withLock { $0.now } }
+    /// The time since the start.
+    package var now: Duration { state.withLock { $0.now } }
 
-    /// The time on a wall clock that is off by `skew`.
-    func wallTime(skew: Duration) -> Timestamp {
-        let now = state.withLock { state in
-            state.now += Self.tick
-            return state.now + skew
-        }
-        return Timestamp(
-            seconds: Self.start + now.components.seconds, nanoseconds: now.components.attoseconds / 1_000_000_000)
-    }
+    package var hasSleepers: Bool { state.withLock { !$0.sleepers.isEmpty } }
 
-    func sleep(_ duration: Duration) async throws(CancellationError) {
+    package func sleep(_ duration: Duration) async throws(CancellationError) {
         let id = state.withLock { state in
             state.lastID += 1
             return state.lastID
@@ -61,11 +50,11 @@ final class SimulatedClock: Sendable {
     }
 
     /// Lets time pass for everybody at once, as when all machines are suspended.
-    func leap(_ duration: Duration) { state.withLock { $0.now += duration } }
+    package func leap(_ duration: Duration) { state.withLock { $0.now += duration } }
 
     /// Jumps to the next sleeper and wakes it.
     /// - Returns: `false` when there are no sleepers.
-    func advance() -> Bool {
+    package func advance() -> Bool {
         let sleeper = state.withLock { state -> Sleeper? in
             guard let sleeper = state.sleepers.popLast() else { return nil }
             state.now = max(state.now, sleeper.end)
