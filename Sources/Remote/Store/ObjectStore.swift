@@ -64,7 +64,7 @@ package protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
-    /// Streams the bytes of an object of the container; see ``get(_:range:)-(ObjectAddress,_)``.
+    /// Streams the bytes of an object of the container; as for an address.
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         try await get(.container(key), range: range)
     }
