@@ -200,6 +200,63 @@ import Testing
         #expect(try lab.pendingNames() == ["a", "delete \(item)"])
     }
 
+    /// Devices that learn of an item with a name rename the item that still has that name.
+    @Test func `an item is pending after the one that had its name, and whatever that one waits for`() throws {
+        let lab = try Lab()
+        for name in ["log", "log.1", "other"] { try lab.makeFile(name) }
+        let file = try lab.replica.read { try $0.resolve("log.1") }
+        try lab.uploadAll()
+        for (old, new) in [("log.1", "log.2"), ("log", "log.1")] { try lab.rename(old, to: new) }
+        try lab.makeFile("log")
+        // A later change moves it behind the others.
+        try lab.write("HELLO", to: file, try lab.replica.openBytes(of: file))
+        #expect(try lab.pendingNames() == ["log.2", "log.1", "log"])
+        let first = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
+        #expect(first.count == 2 && first.allSatisfy { !$0.joinsNext })
+        let paused = try lab.replica.read { try $0.resolve("log.2") }
+        try lab.replica.change { try $0.setPaused(true, of: paused) }
+        #expect(try lab.pendingNames() == [])
+    }
+
+    @Test func `an item that cannot be sent does not hold back the one that has its name now`() throws {
+        let lab = try Lab()
+        try lab.makeFile("log")
+        try lab.uploadAll()
+        let item = try #require(try lab.item("log"))
+        try lab.rename("log", to: "log.1")
+        try lab.makeFile("log")
+        let pending = try lab.replica.read {
+            try $0.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
+        }
+        #expect(pending.map(\.item) == [try #require(try lab.item("log"))])
+    }
+
+    @Test func `items that exchanged names are pending together, however few are asked for`() throws {
+        let lab = try Lab()
+        for name in ["a", "b", "c", "d"] { try lab.makeFile(name) }
+        try lab.uploadAll()
+        // a to b, b to c, c to a.
+        for (old, new) in [("a", "t"), ("c", "a"), ("b", "c"), ("t", "b")] { try lab.rename(old, to: new) }
+        let d = try lab.replica.read { try $0.resolve("d") }
+        _ = try lab.replica.change { try $0.setAttributes(of: d, AttributeChange(mode: 0o600)) }
+        let pending = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
+        #expect(pending.map(\.joinsNext) == [true, true, false])
+        #expect(try lab.pendingNames().last == "d")
+    }
+
+    @Test func `a directory that took the place of what is in it now is pending with that`() throws {
+        let lab = try Lab()
+        try lab.makeFile("report")
+        try lab.uploadAll()
+        try lab.rename("report", to: "t")
+        let directory = try lab.makeDirectory("report")
+        _ = try lab.replica.change {
+            try $0.rename(lab.name("t"), in: .root, to: lab.name("1"), in: directory, mode: .noReplace)
+        }
+        let pending = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
+        #expect(pending.map(\.joinsNext) == [true, false])
+    }
+
     @Test func `the outbox survives a kill and an orderly shutdown`() throws {
         let lab = try Lab()
         try lab.makeFile("a")

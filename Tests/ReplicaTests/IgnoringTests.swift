@@ -4,13 +4,6 @@ import Testing
 @testable import Replica
 
 @Suite struct IgnoringTests {
-    private func rename(_ lab: Lab, _ name: String, _ newName: String, in parent: InodeNumber = .root) throws {
-        _ = try lab.replica.change {
-            try $0.rename(
-                try ItemName(name), in: parent, to: try ItemName(newName), in: parent, mode: .replace)
-        }
-    }
-
     @Test func `new items that match stay local, and so does everything in an ignored directory`() throws {
         let lab = try Lab(ignoring: ["*.o", "node_modules/", "/build/cache", "!keep.o"])
         let modules = try lab.makeDirectory("node_modules")
@@ -35,13 +28,13 @@ import Testing
         let directory = try lab.makeDirectory("in")
         try lab.makeFile("x", in: directory)
         try lab.uploadAll()
-        try rename(lab, "a.c", "a.o")
-        try rename(lab, "in", "out")
+        try lab.rename("a.c", to: "a.o")
+        try lab.rename("in", to: "out")
         #expect(try lab.item("a.o") == nil && lab.item("out") == nil && lab.item("out/x") == nil)
         #expect(try lab.pendingNames().count { $0.hasPrefix("delete") } == 3)
         try lab.uploadAll()
-        try rename(lab, "a.o", "b.c")
-        try rename(lab, "out", "in")
+        try lab.rename("a.o", to: "b.c")
+        try lab.rename("out", to: "in")
         #expect(try lab.pendingNames() == ["b.c", "in", "x"])
         #expect(try lab.replica.check() == [])
     }
@@ -56,7 +49,7 @@ import Testing
         let (file, package) = (try lab.item("a.o"), try lab.item("node_modules"))
         lab.ignoring = ["*.o", "node_modules/"]
         try lab.restart()
-        try rename(lab, "a.o", "b.o")
+        try lab.rename("a.o", to: "b.o")
         _ = try lab.replica.change {
             try $0.rename(
                 try ItemName("b.o"), in: .root, to: try ItemName("b.o"), in: directory, mode: .replace)
@@ -64,15 +57,15 @@ import Testing
         #expect(try lab.item("d/b.o") == file)
         // An atomic save keeps the item of the name.
         try lab.makeFile("new", in: directory)
-        try rename(lab, "new", "b.o", in: directory)
+        try lab.rename("new", to: "b.o", in: directory)
         #expect(try lab.item("d/b.o") == file)
         // The directory is synced, so new names in it are.
         try lab.makeFile("other.js", in: try lab.inode("node_modules"))
         #expect(try lab.item("node_modules") == package && lab.item("node_modules/other.js") != nil)
         // A name that does not match, and then one that does.
-        try rename(lab, "b.o", "b.c", in: directory)
+        try lab.rename("b.o", to: "b.c", in: directory)
         #expect(try lab.item("d/b.c") == file)
-        try rename(lab, "b.c", "c.o", in: directory)
+        try lab.rename("b.c", to: "c.o", in: directory)
         #expect(try lab.item("d/c.o") == nil)
         #expect(try lab.replica.check() == [])
     }
@@ -82,7 +75,7 @@ import Testing
         try lab.makeFile("a.o")
         try lab.makeFile("temporary")
         try lab.uploadAll()
-        try rename(lab, "temporary", "a.o")
+        try lab.rename("temporary", to: "a.o")
         #expect(try lab.item("a.o") == nil)
         #expect(try lab.pendingNames().allSatisfy { $0.hasPrefix("delete") })
     }
@@ -93,7 +86,7 @@ import Testing
         _ = try lab.makeDirectory("cache", in: directory)
         try lab.uploadAll()
         let item = try lab.item("a/cache")
-        try rename(lab, "a", "b")
+        try lab.rename("a", to: "b")
         #expect(try lab.item("b/cache") == item && item != nil)
         _ = try lab.makeDirectory("c")
         _ = try lab.replica.change {
@@ -102,7 +95,7 @@ import Testing
                 mode: .replace)
         }
         #expect(try lab.item("b/kept") == item)
-        try rename(lab, "kept", "cache", in: try lab.inode("b"))
+        try lab.rename("kept", to: "cache", in: try lab.inode("b"))
         #expect(try lab.item("b/cache") == nil)
     }
 

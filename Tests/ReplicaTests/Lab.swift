@@ -258,6 +258,12 @@ extension Lab {
         try replica.read { try $0.entries(of: try $0.resolve(path)).first?.item }
     }
 
+    func rename(_ name: String, to newName: String, in parent: InodeNumber = .root) throws {
+        _ = try replica.change {
+            try $0.rename(ItemName(name), in: parent, to: ItemName(newName), in: parent, mode: .replace)
+        }
+    }
+
     func pendingNames() throws -> [String] {
         try replica.read { try $0.pending(limit: 1000, after: 0) }.map { pending in
             switch pending.change {

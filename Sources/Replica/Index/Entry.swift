@@ -68,6 +68,8 @@ package struct Pending: Sendable {
     package var position: Int64
     package var item: ItemID
     package var change: Change
+    /// Whether the next one must be in the same commit: they exchange names, say.
+    package var joinsNext = false
 
     package enum Change: Sendable {
         /// The item as it is now. `parent` is the item of its directory.

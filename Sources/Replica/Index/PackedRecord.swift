@@ -127,6 +127,13 @@ extension ItemRecord {
             conflicts: version == 1 ? [] : try ConflictVersion.list(reading: &reader), maker: maker, device: device,
             base: base)
     }
+
+    /// The name in the first bytes of a packed record.
+    static func name(packed: Data) throws(FileError) -> ItemName {
+        var reader = PackedReader(packed)
+        _ = try (reader.read(UInt8.self), reader.readUUID(), reader.readUUID())
+        return try ItemName(try reader.readText())
+    }
 }
 
 extension ItemRecord.Reference {

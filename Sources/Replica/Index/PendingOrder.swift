@@ -22,8 +22,8 @@ extension Rows {
     /// The next changes in the order in which they can reach the container.
     ///
     /// A change comes after those that it depends on: an item after directories above it that are not in the container,
-    /// and after the deletion of the item that had its name; the deletion of a directory after the items that leave it.
-    /// Those are moved forward, beyond `limit`; a deletion that makes room for another item is not held back.
+    /// and after the deletion or the move of the item that had its name; the deletion of a directory after the items that
+    /// leave it. Those are moved forward, beyond `limit`; a deletion that makes room for another item is not held back.
     /// - Parameters:
     ///   - byteLimit: After how many bytes of attributes the list ends; it has at least one change.
     ///   - position: Changes up to it are left out: 0, or that of the last element of the previous batch.
@@ -67,11 +67,13 @@ private struct PendingOrder {
     var pending: [Pending] = []
     /// Of the attributes.
     var byteCount = 0
-    /// Whether a change that was examined is included.
-    private var seen: [ItemID: Bool] = [:]
+    private var examined: [ItemID: Examination] = [:]
+    /// Items under examination on which others depend that go before them: all of them must be in one commit.
+    private var circles: Set<ItemID> = []
     private let somethingIsPaused: Bool
-    /// The deletions of items that were in a directory, by their names there.
-    private var deletions: [ItemID: [ItemName: OutboxRow]] = [:]
+    /// The changes of items that are in a directory according to the container and are not, or not so, here: by their
+    /// names there.
+    private var departures: [ItemID: [ItemName: OutboxRow]] = [:]
     private var pausedDirectories: [InodeNumber: Bool] = [:]
     private var trash: DesktopTrash
 
@@ -82,16 +84,32 @@ private struct PendingOrder {
         trash = DesktopTrash(rows: rows)
     }
 
+    private enum Examination { case underWay, included, excluded }
+
     /// - Parameter isReplaced: Whether another item has the name by now: then the deletion loses nothing that needs
     ///   confirmation.
     /// - Returns: Whether changes that depend on this one can be included.
     @discardableResult
     mutating func add(_ row: OutboxRow, isReplaced: Bool = false) throws -> Bool {
-        if let goes = seen[row.item], goes || !isReplaced { return goes }
-        seen[row.item] = true
+        switch examined[row.item] {
+        case .included: return true
+        case .excluded where !isReplaced: return false
+        case .underWay:
+            circles.insert(row.item)
+            return true
+        case .excluded, nil: break
+        }
+        examined[row.item] = .underWay
         let goes = try row.deletedBase == nil ? addPut(row) : addDeletion(row, isReplaced: isReplaced)
-        seen[row.item] = goes
+        examined[row.item] = goes ? .included : .excluded
+        circles.remove(row.item)
         return goes
+    }
+
+    private mutating func append(_ row: OutboxRow, _ change: Pending.Change) {
+        circles.remove(row.item)
+        pending.append(
+            Pending(position: row.position, item: row.item, change: change, joinsNext: !circles.isEmpty))
     }
 
     private mutating func addDeletion(_ row: OutboxRow, isReplaced: Bool) throws -> Bool {
@@ -103,7 +121,7 @@ private struct PendingOrder {
             isEmpty = false
         }
         guard isEmpty else { return false }
-        pending.append(Pending(position: row.position, item: row.item, change: .delete(base: base)))
+        append(row, .delete(base: base))
         return true
     }
 
@@ -126,23 +144,24 @@ private struct PendingOrder {
             if !directory.hasBase, let row = try rows.outboxRow(of: item), try !add(row) { return false }
             parent = item
         }
-        // Other devices would rename the item that still has the name there, and take that for a change.
-        if let deletion = try deletion(of: entry.name, in: parent), try !add(deletion, isReplaced: true) {
-            return false
-        }
+        guard try addDeparture(from: entry, in: parent) else { return false }
         let xattrs = try rows.xattrs(of: entry.inode)
         byteCount += xattrs.reduce(0) { $0 + $1.value.count }
-        let change = Pending.Change.put(entry, try rows.inode(entry.inode), xattrs: xattrs, parent: parent)
-        pending.append(Pending(position: row.position, item: row.item, change: change))
+        append(row, .put(entry, try rows.inode(entry.inode), xattrs: xattrs, parent: parent))
         return true
     }
 
-    /// The waiting deletion of the item that the container has under a name.
-    private mutating func deletion(of name: ItemName, in parent: ItemID) throws -> OutboxRow? {
-        if let known = deletions[parent] { return known[name] }
-        let found = try rows.deletions(fromDirectory: parent)
-        deletions[parent] = found
-        return found[name]
+    /// Adds the change of the item that has an entry's name in the container. Other devices would rename that item, and
+    /// take this for a change.
+    ///
+    /// - Returns: Whether the entry can be included.
+    private mutating func addDeparture(from entry: Entry, in parent: ItemID) throws -> Bool {
+        if let base = entry.base, base.parent == parent, base.name == entry.name { return true }
+        if departures[parent] == nil { departures[parent] = try rows.departures(fromDirectory: parent) }
+        guard let row = departures[parent]?[entry.name], row.item != entry.item else { return true }
+        if row.deletedBase != nil { return try add(row, isReplaced: true) }
+        // An item that is not tried now may never be sent, and must not hold back this one.
+        return try add(row) || exclusion.items.contains(row.item)
     }
 
     private mutating func isPaused(directory item: ItemID) throws -> Bool {

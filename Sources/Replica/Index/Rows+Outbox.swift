@@ -60,14 +60,23 @@ extension Rows {
             Self.outboxRow)
     }
 
-    /// The deletions of items that were in the directory `item`, by their names in the container.
-    func deletions(fromDirectory item: ItemID) throws -> [ItemName: OutboxRow] {
+    /// The changes of items that are in the directory `item` according to the container and are deleted here, or have
+    /// another place: by their names in the container.
+    func departures(fromDirectory item: ItemID) throws -> [ItemName: OutboxRow] {
+        let directory = try directory(of: item)
+        // No name is longer than 255 bytes, and what follows it in a record may be.
         let found = try all(
             """
-            SELECT \(Self.outboxColumns), o.base FROM outbox o
-            WHERE o.base_parent = ? AND o.deleted_base IS NOT NULL AND o.base IS NOT NULL
+            SELECT \(Self.outboxColumns), substr(coalesce(o.base, e.base), 1, 300), e.name, e.parent
+            FROM outbox o LEFT JOIN entries e ON e.item = o.item
+            WHERE o.base_parent = ? AND coalesce(o.base, e.base) IS NOT NULL
             """, [item.uuid]
-        ) { (try ItemRecord(packed: $0[4]).name, Self.outboxRow($0)) }
-        return Dictionary(found, uniquingKeysWith: { _, last in last })
+        ) { row -> (ItemName, OutboxRow)? in
+            let change = Self.outboxRow(row)
+            let name = try ItemRecord.name(packed: row[4])
+            let isInPlace = try change.deletedBase == nil && row[6] == directory?.row && ItemName(row[5]) == name
+            return isInPlace ? nil : (name, change)
+        }
+        return Dictionary(found.compactMap(\.self), uniquingKeysWith: { _, last in last })
     }
 }

@@ -12,12 +12,15 @@ extension Uploader {
     func commit(_ candidates: [Candidate], _ upload: ContentUpload) async throws -> Bool {
         var finished: [Candidate] = []
         var byteCount = 0
+        var joins = false
         for candidate in candidates {
+            let joinsLast = joins
+            joins = candidate.pending.joinsNext
             do {
                 guard let ready = try await finish(candidate, upload) else { continue }
                 byteCount += ready.record?.byteCountInCommit ?? Commit.Tombstone.byteCountInCommit
                 // Items that do not fit go into the next commit: nothing in this one depends on them.
-                if byteCount > Self.textBytesPerCommit, !finished.isEmpty { break }
+                if byteCount > Self.textBytesPerCommit, !finished.isEmpty, !joinsLast { break }
                 finished.append(ready)
             } catch let refusal as Refusal {
                 // Items that depend on it wait with it, so a new batch is made.

@@ -8,7 +8,8 @@ import Linux
 
 /// Reads an item for upload, and its bytes into packs.
 extension Uploader {
-    /// An item that cannot be read blocks nothing else: it stays in the outbox and is tried again, less and less often.
+    /// An item that cannot be read blocks nothing else: its new place goes, and it stays in the outbox and is tried again,
+    /// less and less often.
     func readOrSkip(
         _ item: Pending, into upload: inout ContentUpload, within quota: inout BatchQuota
     ) async throws -> Candidate? {
@@ -17,7 +18,7 @@ extension Uploader {
         } catch let error as FileError {
             switch error.code {
             case .notFound, .denied, .notPermitted, .inputOutput, .isDirectory, .corrupt:
-                // Else it was removed since the batch was listed: the outbox is up to date by now.
+                // Else it was removed or replaced since the batch was listed: the outbox is up to date by now.
                 guard try replica.read({ try $0.isPending(item.item, position: item.position) }) else { break }
                 refuse(
                     Candidate(pending: item), Refusal(reason: "it cannot be read: \(error.detail)", isUnreadable: true))
@@ -27,7 +28,10 @@ extension Uploader {
                     "failed to upload an item; trying again later",
                     metadata: ["item": "\(item.item)", "error": "\(error)"])
             }
-            return nil
+            guard case .put(let entry, let inode, let xattrs, let parent) = item.change else { return nil }
+            var candidate = Candidate(pending: item)
+            candidate.record = try record(entry, inode, xattrs, parent)
+            return placeOnly(candidate, entry)
         }
     }
 

@@ -287,8 +287,10 @@ package final class Uploader: Sendable {
         var byteCount: Int64 = 0
         var skipped = 0
         var quota = try quota(for: pending)
+        var joins = false
         for item in pending {
-            guard byteCount < Self.bytesPerCommit else { break }
+            guard byteCount < Self.bytesPerCommit || joins else { break }
+            joins = item.joinsNext
             guard let candidate = try await readOrSkip(item, into: &upload, within: &quota) else {
                 skipped += 1
                 continue

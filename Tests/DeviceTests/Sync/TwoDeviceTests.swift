@@ -2,6 +2,7 @@ import Control
 import FileSystem
 import Foundation
 import Glibc
+import Logging
 import Model
 import Remote
 import Replica
@@ -330,6 +331,70 @@ import Testing
         try await a.close(handle)
         try await converge(a, b)
         for device in [a, b] { #expect(try await device.tree() == ["d": "most", "f": "/", "other": "other"]) }
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a file that was replaced while it exchanged names is moved in the same commit`() async throws {
+        let (network, base) = (Network(), MemoryStore())
+        let log = TestLog()
+        var logger = log.logger
+        logger.logLevel = .info
+        let a = try await TestDevice.start(on: network.store(base), name: "A")
+        let b = try await TestDevice.start(on: base, name: "B", logger: logger)
+        try a.makeSymbolicLink("link", to: "target")
+        for name in ["first", "f"] { try await a.write(name, to: name) }
+        try await converge(a, b)
+        network.set { operation, key in operation == .put && key.hasPrefix("packs/") ? .delay(.seconds(60)) : nil }
+        // The bytes of the first one keep the batch waiting after it was listed.
+        try a.control.commands.setPaused(.root, true)
+        try await a.write("changed", to: "first")
+        try a.exchange("link", "f")
+        try a.control.commands.setPaused(.root, false)
+        try await pass(.seconds(5))
+        // Saved, as editors do it.
+        try await a.write("saved", to: "new")
+        try a.rename("new", to: "link")
+        network.comeBack()
+        try await converge(a, b)
+        for device in [a, b] {
+            #expect(try await device.tree() == ["first": "changed", "f": "target", "link": "saved"])
+        }
+        #expect(log.count("renamed f to f 2: another device has an item with the same name") == 0)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `files that exchanged names are sent in one commit, however large they are`() async throws {
+        let store = MemoryStore()
+        let log = TestLog()
+        var logger = log.logger
+        logger.logLevel = .info
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B", logger: logger)
+        let size = Uploader.bytesPerCommit + 1
+        for name in ["f", "g"] { try await a.write(name, to: name) }
+        try await converge(a, b)
+        try a.control.commands.setPaused(.root, true)
+        // An exchange in one call gives the names new bytes; this moves the items.
+        for (old, new) in [("f", "t"), ("g", "f"), ("t", "g")] { try a.rename(old, to: new) }
+        for name in ["f", "g"] {
+            let answer = try a.fileSystem.setSize(
+                of: a.inode(name), to: size, handle: nil, by: TestDevice.caller)
+            _ = try await a.value(answer)
+        }
+        try a.control.commands.setPaused(.root, false)
+        try await converge(a, b)
+        for name in ["f", "g"] {
+            #expect(log.count("renamed \(name) to \(name) 2: another device has an item with the same name") == 0)
+        }
+        for (name, text) in [("f", "g"), ("g", "f")] {
+            #expect(try b.fileSystem.attributes(of: b.inode(name)).size == size)
+            try await b.setAttribute("download", "wait", of: name)
+            let handle = try await b.open(name, O_RDONLY)
+            #expect(try await b.bytes(handle, at: 0, byteCount: 2) == Array(text.utf8) + [0])
+            try await b.close(handle)
+        }
         try await a.close()
         try await b.close()
     }
