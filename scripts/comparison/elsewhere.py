@@ -27,11 +27,12 @@ class Elsewhere(Place):
         values = {name: os.getxattr(place, name) for name in os.listxattr(place)}
         temporary = f"{self.root}/{TEMPORARY}"
         with open(temporary, "wb") as file:
+            os.chown(temporary, seen["uid"], seen["gid"])
+            os.chmod(temporary, int(seen["mode"], 8))
+            for name, value in values.items():
+                os.setxattr(temporary, name, value)
+            # Last: the write of an ordinary user takes set-id bits away.
             file.write(data)
-        os.chown(temporary, seen["uid"], seen["gid"])
-        os.chmod(temporary, int(seen["mode"], 8))
-        for name, value in values.items():
-            os.setxattr(temporary, name, value)
         os.rename(temporary, place)
 
     def make(self, path: str, letter: str, count: int) -> None:

@@ -64,6 +64,9 @@ class RingedDescriptors(Descriptors):
 
     def obtained(self, slot: int, count: int, offset: int | None) -> dict[str, Any]:
         descriptor, before = self.file(slot), self.position(slot)
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            # A ring waits for bytes in a pipe even with O_NONBLOCK.
+            return {"bytes": self.read_pipe(slot, count, offset)}
         memory = self.buffer(slot, count)
         done = self.own_ring().read(self.way(count, offset), descriptor, memory, count, offset)
         if before is None:
@@ -77,6 +80,9 @@ class RingedDescriptors(Descriptors):
         if offset is None:
             os.lseek(descriptor, start + done, os.SEEK_SET)
         return {"bytes": observation.runs(memory[:done]), "kernel": FAULT}
+
+    def read_pipe(self, slot: int, count: int, offset: int | None) -> Any:
+        return super().read(slot, count) if offset is None else super().pread(slot, count, offset)
 
     @staticmethod
     def appends(descriptor: int) -> bool:
