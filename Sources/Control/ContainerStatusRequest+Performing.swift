@@ -32,7 +32,7 @@ extension ContainerStatusRequest: PerformedQuestion {
         status.quota = QuotaStatus(
             total: daemon.replica.quota?.byteCount, used: try daemon.replica.read { try $0.usedByteCount() })
         status.unsynced = try daemon.replica.read { try $0.unsyncedItems() }
-        status.trashed = try daemon.replica.read { try $0.newItemsInTrash() }
+        status.trashed = try daemon.replica.read { try $0.outbox.newItemsInTrash() }
         status.store = daemon.storeState
         status.readOnly = daemon.sync.readOnly
         status.busyFiles = try daemon.busyFiles()

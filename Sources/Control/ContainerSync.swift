@@ -82,9 +82,9 @@ package struct ContainerSync: Sendable {
 
     /// Whether nothing waits, or only what is in a desktop's trash and was never uploaded.
     private func isEverythingSent() throws(FileError) -> Bool {
-        if try replica.read({ try $0.pendingCount() }) == 0 { return true }
+        if try replica.read({ try $0.outbox.count() }) == 0 { return true }
         guard syncEngine.uploader.isIdle else { return false }
-        return try replica.read { try $0.waitingCount() } == 0
+        return try replica.read { try $0.outbox.waitingCount() } == 0
     }
 
     /// Whether everything that waits is being written, and a copy of each was uploaded since a moment.
@@ -92,12 +92,12 @@ package struct ContainerSync: Sendable {
         let waited = environment.uptime() - began
         let files = syncEngine.uploader.busyFiles
         guard !files.isEmpty, files.allSatisfy({ $0.age.map { $0 <= waited } ?? false }) else { return false }
-        return try replica.read { try $0.waitingCount(otherThan: files.map(\.number)) } == 0
+        return try replica.read { try $0.outbox.waitingCount(otherThan: files.map(\.number)) } == 0
     }
 
     /// Why the rest of the outbox is not uploaded although the store answers; `nil` while it is.
     private func heldBack() throws(FileError) -> FileError? {
-        guard syncEngine.uploader.isIdle, try replica.read({ try $0.waitingCount() }) > 0 else { return nil }
+        guard syncEngine.uploader.isIdle, try replica.read({ try $0.outbox.waitingCount() }) > 0 else { return nil }
         if let heldDeletions { return FileError(.busy, heldDeletions) }
         if let fault = syncEngine.uploader.anyFault {
             return FileError(fault.code == 4354 ? .overQuota : .inputOutput, fault.text)
@@ -117,9 +117,8 @@ package struct ContainerSync: Sendable {
     /// What was changed while the store let this device write, and cannot leave now, in a sentence; `nil` for nothing.
     private var stuckChanges: String? {
         // An index that cannot be read is a problem of its own, which its readers report.
-        guard readOnly?.reason == .store, let count = try? replica.read({ try $0.waitingCount() }), count > 0 else {
-            return nil
-        }
+        guard readOnly?.reason == .store, let count = try? replica.read({ try $0.outbox.waitingCount() }), count > 0
+        else { return nil }
         let changes = count == 1 ? "1 change waits" : "\(count) changes wait"
         return "\(changes) here and cannot leave, since the store refuses writing; a mount that may write uploads them"
     }

@@ -22,7 +22,7 @@ package struct MountMetrics: Sendable {
     package var healthProblem: String? {
         guard fileSystem.isRunning else { return "the engine is not running" }
         do throws(FileError) {
-            _ = try replica.read { try $0.pendingCount() }
+            _ = try replica.read { try $0.outbox.count() }
         } catch {
             return "the index cannot be read: \(error.detail)"
         }

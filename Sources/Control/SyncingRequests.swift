@@ -17,7 +17,7 @@ extension DeletionsRequest: DoneOrder {
     /// Confirms the held deletions, or restores the items.
     /// - Throws: `invalid` when none are held.
     package func perform(in daemon: ControlledDaemon) throws(FileError) {
-        guard try daemon.replica.read({ try $0.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld })
+        guard try daemon.replica.read({ try $0.outbox.deletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld })
         else {
             throw FileError(.invalid, "no deletions are held")
         }

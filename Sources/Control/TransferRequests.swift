@@ -126,7 +126,7 @@ extension ControlledDaemon {
     fileprivate func waitingUploads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
         let limit = TransferListing.waitingLimit
         let blocked = try uploadBlock()
-        return try replica.read { try $0.waitingUploads(limit: limit + active.count) }.filter { upload in
+        return try replica.read { try $0.outbox.waitingUploads(limit: limit + active.count) }.filter { upload in
             upload.inode.map { !active.contains($0) } ?? true
         }.prefix(limit).map { upload in
             Transfer(

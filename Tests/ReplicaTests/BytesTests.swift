@@ -36,7 +36,7 @@ import Testing
         #expect((1...8).contains(attributes.blocks))
         #expect(attributes.owner == getuid())
         #expect(throws: FileError(.notLocal, "#2 is not local")) { try lab.replica.openBytes(of: inode) }
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(try lab.replica.check() == [])
     }
 
@@ -228,7 +228,7 @@ import Testing
         try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         #expect(!lab.exists("d/a") && lab.exists("d/.a.icloud"))
         #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 5)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(try lab.replica.check() == [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
         try lab.download(inode, bytes: "hello")
@@ -351,7 +351,7 @@ import Testing
         try lab.uploadAll()
         let descriptor = try lab.replica.openBytes(of: inode)
         try lab.replica.change { try $0.recordBytes(of: inode, from: descriptor) }
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(pwrite(descriptor.rawValue, "longer than before", 18, 0) == 18)
         try lab.replica.change { try $0.recordBytes(of: inode, from: descriptor) }
         #expect(try lab.replica.read { try $0.inode(inode).isModified })

@@ -214,7 +214,7 @@ import Testing
             } else {
                 #expect(!committed)
             }
-            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+            #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         }
     }
 
@@ -236,7 +236,7 @@ import Testing
         } verify: { (lab: Lab, committed: Bool) throws in
             let text = try lab.bytes(of: try lab.inode("r"))
             #expect(text == "1234567" || (!committed && text == "12345"))
-            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+            #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         }
     }
 
@@ -251,7 +251,7 @@ import Testing
             #expect(lab.exists("r") == !committed)
             if !committed { #expect(try lab.bytes(of: inode) == "12345") }
             #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 5)
-            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+            #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         }
     }
 
@@ -283,7 +283,7 @@ import Testing
             let attributes = try lab.replica.read { try $0.attributes(of: $0.resolve("r")) }
             #expect(attributes.size == (committed ? 0 : 5))
             #expect(try lab.replica.read { try $0.children(of: .root, after: nil, limit: 10).count } == 1)
-            #expect(try lab.replica.read { try $0.pendingCount() } == (committed ? 1 : 0))
+            #expect(try lab.replica.read { try $0.outbox.count() } == (committed ? 1 : 0))
         }
     }
 
@@ -312,7 +312,7 @@ import Testing
         } verify: { (lab: Lab, committed: Bool) throws in
             #expect(try (lab.inodeIfPresent("r") == nil) == committed)
             #expect(lab.exists("r") == !committed)
-            #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+            #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         }
     }
 }

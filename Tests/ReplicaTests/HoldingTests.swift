@@ -37,7 +37,7 @@ import Testing
         try lab.makeFile("in d", in: d)
         let item = try #require(try lab.item("d"))
         let pending = try lab.replica.read {
-            try $0.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
+            try $0.outbox.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
         }
         #expect(pending.isEmpty)
     }
@@ -60,10 +60,10 @@ import Testing
         let trashed = try Set(lab.pendingNames())
         #expect(trashed.isSuperset(of: ["old", "folder"]) && !trashed.contains("new"))
         try lab.uploadAll(number: 2)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 1)
-        #expect(try lab.replica.read { try $0.waitingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 1)
+        #expect(try lab.replica.read { try $0.outbox.waitingCount() } == 0)
         #expect(try lab.replica.read { try $0.totals().uploads } == TransferTotals())
-        #expect(try lab.replica.read { try $0.newItemsInTrash() } == UnsyncedItems(itemCount: 1, byteCount: 5))
+        #expect(try lab.replica.read { try $0.outbox.newItemsInTrash() } == UnsyncedItems(itemCount: 1, byteCount: 5))
         // Put back, it is uploaded.
         _ = try lab.replica.change {
             try $0.rename(lab.name("folder"), in: trash, to: lab.name("folder"), in: .root, mode: .noReplace)
@@ -88,7 +88,7 @@ import Testing
         for index in 0..<5 { try lab.makeFile("\(index)", in: d) }
         try pause("d", in: lab)
         try lab.makeFile("last")
-        #expect(try lab.replica.read { try $0.pending(limit: 1, after: 0).count } == 1)
+        #expect(try lab.replica.read { try $0.outbox.pending(limit: 1, after: 0).count } == 1)
     }
 
     @Test func `a new item with a deleted item's name is pending with that deletion while deletions are held`() throws {
@@ -103,14 +103,14 @@ import Testing
         _ = try lab.removeFile(lab.name("in d"), in: d)
         _ = try lab.removeDirectory(lab.name("d"), in: .root)
         let waiting = PendingExclusion(deletionsAfter: 0)
-        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: waiting).isEmpty })
+        #expect(try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0, except: waiting).isEmpty })
         try lab.makeFile("a")
         #expect(
-            try lab.replica.read { try $0.pending(limit: 9, after: 0, except: waiting) }.map(\.item)
+            try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0, except: waiting) }.map(\.item)
                 == [old[0], #require(try lab.item("a"))])
         try lab.makeFile("d")
         #expect(
-            try lab.replica.read { try $0.pending(limit: 9, after: 0, except: waiting) }.map(\.item)
+            try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0, except: waiting) }.map(\.item)
                 == [old[0], #require(try lab.item("a")), old[2], old[1], #require(try lab.item("d"))])
     }
 
@@ -182,7 +182,7 @@ import Testing
         #expect(throws: refusal) { try lab.replica.change { try $0.setExcluded(true, of: d) } }
         let nextRefusal = FileError(.invalid, "a container cannot be excluded from its own sync")
         #expect(throws: nextRefusal) { try lab.replica.change { try $0.setExcluded(true, of: .root) } }
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(try lab.item("d/r") != nil)
     }
 
@@ -222,26 +222,26 @@ import Testing
         try lab.uploadAll()
         for index in 0..<4 { _ = try lab.removeFile(lab.name("\(index)"), in: .root) }
         // The lab's clock advances by a second with every change.
-        let deletions = try lab.replica.read { try $0.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0) }
+        let deletions = try lab.replica.read { try $0.outbox.deletions(gap: .milliseconds(500), ifMoreThan: 0) }
         #expect(deletions.count == 4 && deletions.longestRun == 1 && deletions.itemCount == 2 && !deletions.areHeld)
-        let run = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(1), ifMoreThan: 4) }
+        let run = try lab.replica.read { try $0.outbox.deletions(gap: .seconds(1), ifMoreThan: 4) }
         #expect(run.longestRun == 4 && run.lastRun == 4 && run.itemCount == 0)
         try lab.replica.change { try $0.setDeletionsHeld(true) }
         let held = PendingExclusion(deletionsAfter: deletions.confirmed)
-        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: held).isEmpty })
+        #expect(try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0, except: held).isEmpty })
         try lab.killAndOpen()
-        #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).areHeld })
+        #expect(try lab.replica.read { try $0.outbox.deletions(gap: .seconds(60), ifMoreThan: 0).areHeld })
         try lab.replica.change { try $0.confirmDeletions() }
         _ = try lab.removeFile(lab.name("4"), in: .root)
-        let left = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0) }
+        let left = try lab.replica.read { try $0.outbox.deletions(gap: .seconds(60), ifMoreThan: 0) }
         #expect(left.count == 1 && left.lastRun == 1 && !left.areHeld)
         let confirmed = PendingExclusion(deletionsAfter: left.confirmed)
-        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0, except: confirmed).count } == 4)
+        #expect(try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0, except: confirmed).count } == 4)
     }
 
     /// Takes the deletions out of the outbox as the uploader does.
     private func sendDeletions(_ lab: Lab, limit: Int = 100) throws {
-        let pending = try lab.replica.read { try $0.pending(limit: limit, after: 0) }.filter {
+        let pending = try lab.replica.read { try $0.outbox.pending(limit: limit, after: 0) }.filter {
             if case .delete = $0.change { true } else { false }
         }
         try lab.replica.change {
@@ -257,18 +257,18 @@ import Testing
         try sendDeletions(lab, limit: 2)
         try sendDeletions(lab)
         #expect(
-            try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) } == PendingDeletions())
+            try lab.replica.read { try $0.outbox.deletions(gap: .seconds(30), ifMoreThan: 0) } == PendingDeletions())
         _ = try lab.removeFile(lab.name("3"), in: .root)
         try lab.killAndOpen()
-        let next = try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) }
+        let next = try lab.replica.read { try $0.outbox.deletions(gap: .seconds(30), ifMoreThan: 0) }
         #expect(next.count == 1 && next.leftCount == 3 && next.longestRun == 4 && next.itemCount == 5)
         // A longer gap starts a new run.
-        let later = try lab.replica.read { try $0.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0) }
+        let later = try lab.replica.read { try $0.outbox.deletions(gap: .milliseconds(500), ifMoreThan: 0) }
         #expect(later.count == 1 && later.leftCount == 0 && later.longestRun == 1)
         try lab.replica.change { try $0.confirmDeletions() }
         try sendDeletions(lab)
         _ = try lab.removeFile(lab.name("4"), in: .root)
-        #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(30), ifMoreThan: 0).leftCount } == 0)
+        #expect(try lab.replica.read { try $0.outbox.deletions(gap: .seconds(30), ifMoreThan: 0).leftCount } == 0)
     }
 
     @Test func `an uploaded deletion does not count if another item took its name`() throws {
@@ -281,7 +281,7 @@ import Testing
         try lab.makeFile("c")
         try lab.uploadAll()
         _ = try lab.removeFile(lab.name("c"), in: .root)
-        #expect(try lab.replica.read { try $0.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).leftCount } == 1)
+        #expect(try lab.replica.read { try $0.outbox.deletions(gap: .seconds(60), ifMoreThan: 0).leftCount } == 1)
     }
 
     @Test func `restoring deletions brings the items back in the state of the container`() throws {

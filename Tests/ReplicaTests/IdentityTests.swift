@@ -37,7 +37,7 @@ import Testing
         }
         #expect(try lab.item("b") == b)
         #expect(try lab.pendingNames() == ["delete \(a)", "b"])
-        guard case .delete(4) = try lab.replica.read({ try $0.pending(limit: 9, after: 0) })[0].change else {
+        guard case .delete(4) = try lab.replica.read({ try $0.outbox.pending(limit: 9, after: 0) })[0].change else {
             Issue.record("not a deletion of number 4")
             return
         }
@@ -93,7 +93,7 @@ import Testing
         let lab = try Lab()
         try lab.makeFile("a")
         _ = try lab.removeFile(try ItemName("a"), in: .root)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         try lab.makeFile("b")
         try lab.uploadAll(number: 9)
         let b = try #require(try lab.item("b"))
@@ -107,7 +107,7 @@ import Testing
         let inner = try lab.makeDirectory("inner", in: directory)
         try lab.makeFile("a", in: inner)
         try lab.makeFile(".DS_Store")
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(try lab.item("build.nosync/inner/a") == nil)
         _ = try lab.replica.change {
             try $0.rename(
@@ -120,7 +120,7 @@ import Testing
             try $0.rename(
                 try ItemName("build"), in: .root, to: try ItemName("build.nosync"), in: .root, mode: .replace)
         }
-        #expect(try lab.replica.read { try $0.pendingCount() } == 3)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 3)
         #expect(try lab.pendingNames().allSatisfy { $0.hasPrefix("delete") })
         #expect(try lab.item("build.nosync/inner/a") == nil)
         #expect(try lab.replica.check() == [])
@@ -137,7 +137,7 @@ import Testing
         _ = try lab.replica.change {
             try $0.setAttributes(of: inode, AttributeChange(accessed: Timestamp(rawValue: 5)))
         }
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         _ = try lab.replica.change { try $0.setAttributes(of: inode, AttributeChange(mode: 0o600)) }
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
@@ -152,7 +152,7 @@ import Testing
         let changed = try lab.replica.read { try $0.attributes(of: inode).changed }
         try lab.replica.change { try $0.setXattr("user.a", [1], of: inode, mode: .replace) }
         #expect(try lab.replica.read { try $0.attributes(of: inode).changed } == changed)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         try lab.replica.change { try $0.setXattr("user.a", [], of: inode, mode: .any) }
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
@@ -173,9 +173,9 @@ import Testing
         _ = try lab.replica.change { try $0.setAttributes(of: inner, AttributeChange(mode: 0o700)) }
         _ = try lab.replica.change { try $0.setAttributes(of: outer, AttributeChange(mode: 0o700)) }
         #expect(try lab.pendingNames() == ["early", "outer", "inner", "a"])
-        let first = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
+        let first = try lab.replica.read { try $0.outbox.pending(limit: 1, after: 0) }
         #expect(first.count == 1)
-        let next = try lab.replica.read { try $0.pending(limit: 1, after: first[0].position) }
+        let next = try lab.replica.read { try $0.outbox.pending(limit: 1, after: first[0].position) }
         #expect(next.count == 3)
         guard case .put(let entry, let inode, _, let parent) = next[2].change else {
             Issue.record("not a put")
@@ -211,7 +211,7 @@ import Testing
         // A later change moves it behind the others.
         try lab.write("HELLO", to: file, try lab.replica.openBytes(of: file))
         #expect(try lab.pendingNames() == ["log.2", "log.1", "log"])
-        let first = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
+        let first = try lab.replica.read { try $0.outbox.pending(limit: 1, after: 0) }
         #expect(first.count == 2 && first.allSatisfy { !$0.joinsNext })
         let paused = try lab.replica.read { try $0.resolve("log.2") }
         try lab.replica.change { try $0.setPaused(true, of: paused) }
@@ -226,7 +226,7 @@ import Testing
         try lab.rename("log", to: "log.1")
         try lab.makeFile("log")
         let pending = try lab.replica.read {
-            try $0.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
+            try $0.outbox.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
         }
         #expect(pending.map(\.item) == [try #require(try lab.item("log"))])
     }
@@ -239,7 +239,7 @@ import Testing
         for (old, new) in [("a", "t"), ("c", "a"), ("b", "c"), ("t", "b")] { try lab.rename(old, to: new) }
         let d = try lab.replica.read { try $0.resolve("d") }
         _ = try lab.replica.change { try $0.setAttributes(of: d, AttributeChange(mode: 0o600)) }
-        let pending = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
+        let pending = try lab.replica.read { try $0.outbox.pending(limit: 1, after: 0) }
         #expect(pending.map(\.joinsNext) == [true, true, false])
         #expect(try lab.pendingNames().last == "d")
     }
@@ -253,7 +253,7 @@ import Testing
         _ = try lab.replica.change {
             try $0.rename(lab.name("t"), in: .root, to: lab.name("1"), in: directory, mode: .noReplace)
         }
-        let pending = try lab.replica.read { try $0.pending(limit: 1, after: 0) }
+        let pending = try lab.replica.read { try $0.outbox.pending(limit: 1, after: 0) }
         #expect(pending.map(\.joinsNext) == [true, false])
     }
 
@@ -262,18 +262,18 @@ import Testing
         try lab.makeFile("a")
         try lab.makeFile("b", in: try lab.makeDirectory("d"))
         let before = try lab.pendingNames()
-        let positions = try lab.replica.read { try $0.pending(limit: 9, after: 0) }.map(\.position)
+        let positions = try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0) }.map(\.position)
         try lab.killAndOpen()
         #expect(try lab.pendingNames() == before)
         try lab.restart()
         #expect(try lab.pendingNames() == before)
-        #expect(try lab.replica.read { try $0.pending(limit: 9, after: 0) }.map(\.position) == positions)
+        #expect(try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0) }.map(\.position) == positions)
     }
 
     @Test func `a change during an upload keeps the item queued and modified`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        let pending = try lab.replica.read { try $0.pending(limit: 1, after: 0) }[0]
+        let pending = try lab.replica.read { try $0.outbox.pending(limit: 1, after: 0) }[0]
         let read = try lab.replica.read { try $0.inode(inode) }
         try lab.write("HELLO again", to: inode, try lab.replica.openBytes(of: inode))
         let content = Lab.content(size: 5)

@@ -185,7 +185,7 @@ extension Lab {
     /// - Returns: Whether there was anything to upload.
     @discardableResult
     func uploadBatch(number: CommitNumber = 1, meanwhile: () throws -> Void = {}) throws -> Bool {
-        let batch = try replica.read { try $0.pending(limit: 100, after: 0) }
+        let batch = try replica.read { try $0.outbox.pending(limit: 100, after: 0) }
         if batch.isEmpty { return false }
         try meanwhile()
         try replica.change { transaction in
@@ -265,7 +265,7 @@ extension Lab {
     }
 
     func pendingNames() throws -> [String] {
-        try replica.read { try $0.pending(limit: 1000, after: 0) }.map { pending in
+        try replica.read { try $0.outbox.pending(limit: 1000, after: 0) }.map { pending in
             switch pending.change {
             case .put(let entry, _, _, _): entry.name.string
             case .delete: "delete \(pending.item)"

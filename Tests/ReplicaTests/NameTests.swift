@@ -169,7 +169,7 @@ import Testing
         }
         #expect(fifo.kind == .fifo)
         #expect(try lab.item("p") == nil)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         let device = try lab.replica.change {
             try $0.make(NewItem(.characterDevice, mode: 0o600, device: 0x103), as: try ItemName("null"), in: .root)
         }
@@ -348,7 +348,7 @@ import Testing
     @Test func `a failed change leaves the disk and the index unchanged`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
-        let before = try lab.replica.read { try $0.pendingCount() }
+        let before = try lab.replica.read { try $0.outbox.count() }
         #expect(throws: FileError(.cancelled, "thought better of it")) {
             try lab.replica.change { transaction in
                 let entry = try transaction.rows.entry(try ItemName("a"), in: .root)!
@@ -358,7 +358,7 @@ import Testing
         }
         #expect(try lab.bytes(of: inode) == "hello")
         #expect(lab.exists("a"))
-        #expect(try lab.replica.read { try $0.pendingCount() } == before)
+        #expect(try lab.replica.read { try $0.outbox.count() } == before)
         #expect(try lab.replica.check() == [])
     }
 

@@ -135,7 +135,7 @@ import Testing
         try lab.open()
         #expect(try !lab.replica.read { try $0.isLocal($0.resolve("d/a")) })
         #expect(lab.replica.repairReport.evictedCount == 1 && lab.replica.repairReport.lostCount == 0)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(try lab.replica.check() == [])
     }
 
@@ -259,7 +259,7 @@ import Testing
         try lab.open()
         #expect(try lab.bytes(of: a) == "aaa" && lab.bytes(of: b) == "bbb")
         #expect(try lab.bytes(of: try lab.inode("e/c")) == "ccc")
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
         #expect(lab.replica.repairReport.lines == [])

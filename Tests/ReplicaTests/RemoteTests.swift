@@ -25,7 +25,7 @@ import Testing
         #expect(try lab.replica.read { try $0.xattr("user.k", of: $0.resolve("d/f")) } == [1, 2])
         let entry = try #require(try lab.replica.read { try $0.entry(of: file.id) })
         #expect(entry.base == file && entry.baseNumber == 5 && !entry.isQueued)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         try lab.replica.writePlaceholders(in: .root)
         try lab.replica.writePlaceholders(in: d)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: lab.files("d/l")) == "../a")
@@ -65,7 +65,7 @@ import Testing
         #expect(try moved.item == d.item && moved.name == ItemName("x"))
         #expect(try lab.bytes(of: try lab.inode("e/x/a")) == "hello")
         #expect(lab.exists("e/x/a"))
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(throws: FileError(.invalid, "y cannot be moved into itself")) {
             let outer = try lab.replica.read { try $0.existingEntry(try ItemName("e"), in: .root) }
             _ = try lab.replica.change { try $0.move(outer, to: moved.inode, as: try ItemName("y")) }
@@ -139,7 +139,7 @@ import Testing
             return removed
         }
         try lab.forget(removed.inode)
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")) == [])
         #expect(try lab.replica.check() == [])
     }

@@ -110,7 +110,7 @@ import Testing
             try b.replica.read { try $0.attributes(of: .root).linkCount }
                 == a.replica.read { try $0.attributes(of: .root).linkCount })
         #expect(try b.replica.check() == [])
-        #expect(try b.replica.read { try $0.pendingCount() } == 0)
+        #expect(try b.replica.read { try $0.outbox.count() } == 0)
         try b.killAndOpen()
         #expect(b.replica.applied == 9)
         #expect(try tree(b) == tree(a))

@@ -127,12 +127,12 @@ import Testing
         _ = try lab.removeFile(lab.name("old"), in: directory)
         try lab.makeFile("new", in: directory)
         try lab.replica.change { try $0.setPaused(true, of: directory) }
-        let waiting = try lab.replica.read { try $0.waitingUploads(limit: 10) }
+        let waiting = try lab.replica.read { try $0.outbox.waitingUploads(limit: 10) }
         #expect(waiting.map(\.path) == ["d/old", "d", "d/new"], "the directory has a new time")
         #expect(waiting.map(\.isDeletion) == [true, false, false])
         #expect(waiting.map(\.byteCount) == [0, 0, 5])
         #expect(waiting.map(\.isPaused) == [true, true, true])
-        #expect(try lab.replica.read { try $0.waitingUploads(limit: 1) }.map(\.path) == ["d/old"])
+        #expect(try lab.replica.read { try $0.outbox.waitingUploads(limit: 1) }.map(\.path) == ["d/old"])
     }
 
     @Test func `the time of the newest commit is known`() throws {

@@ -78,6 +78,6 @@ import Testing
     @Test func `looking at unchanged bytes changes nothing`() throws {
         try lab.replica.noticeBytes(of: inode)
         #expect(try !lab.replica.read { try $0.inode(inode).isModified })
-        #expect(try lab.replica.read { try $0.pendingCount() } == 0)
+        #expect(try lab.replica.read { try $0.outbox.count() } == 0)
     }
 }

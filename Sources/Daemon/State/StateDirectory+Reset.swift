@@ -72,7 +72,7 @@ extension StateDirectory {
             location: DeviceLocation(remote: location.url, state: path, mountpoint: "", deviceName: ""),
             environment: .system, logger: DaemonService.logger("reset", level: .error), owner: geteuid(),
             group: getegid())
-        let count = try context.replica.read { try $0.pendingCount() }
+        let count = try context.replica.read { try $0.outbox.count() }
         try context.replica.close()
         return count
     }

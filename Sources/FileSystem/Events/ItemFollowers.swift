@@ -90,6 +90,6 @@ package final class ItemFollowers: Sendable {
     func changedQueued() {
         guard hasFollowers else { return }
         // On an error the items keep their older state until they change.
-        changed((try? replica.read { try $0.queuedInodes(limit: FollowedChanges.limit) }) ?? [])
+        changed((try? replica.read { try $0.outbox.queuedInodes(limit: FollowedChanges.limit) }) ?? [])
     }
 }

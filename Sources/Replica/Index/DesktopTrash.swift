@@ -47,12 +47,12 @@ struct DesktopTrash {
 }
 
 /// New files in a desktop's trash, which stay in the outbox until somebody puts them back or empties the trash.
-extension Rows {
+extension Outbox {
     /// How many changes wait besides those of some files, and of new files in a desktop's trash.
     package func waitingCount(otherThan files: [InodeNumber] = []) throws -> Int {
-        try files.reduce(pendingCount() - newItemsInTrash().itemCount) { count, number in
+        try files.reduce(count() - newItemsInTrash().itemCount) { count, number in
             try count
-                - self.count(
+                - rows.count(
                     "SELECT count(*) FROM outbox WHERE item IN (SELECT item FROM entries WHERE inode = ?)",
                     [number.row])
         }
@@ -62,18 +62,18 @@ extension Rows {
     package func newItemsInTrash() throws -> UnsyncedItems {
         var found = UnsyncedItems()
         // Most containers have no trash: then what waits is not looked through.
-        let hasTrash = try exists(
+        let hasTrash = try rows.exists(
             "SELECT 1 FROM entries WHERE parent = ? AND name >= '.Trash' AND name < '.Trasi' LIMIT 1",
             [InodeNumber.root.row])
         guard hasTrash else { return found }
-        let waiting = try all(
+        let waiting = try rows.all(
             """
             SELECT e.parent, count(*), sum(i.size) FROM outbox o JOIN entries e ON e.item = o.item
             JOIN inodes i ON i.id = e.inode
             WHERE o.deleted_base IS NULL AND e.base IS NULL AND i.kind = 0 GROUP BY e.parent
             """, []
         ) { (directory: InodeNumber(row: $0[0]), count: $0[1] as Int, byteCount: $0[2] as Int64) }
-        var trash = DesktopTrash(rows: self)
+        var trash = DesktopTrash(rows: rows)
         for new in waiting where try trash.contains(directory: new.directory) {
             found.itemCount += new.count
             found.byteCount += new.byteCount

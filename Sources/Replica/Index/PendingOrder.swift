@@ -2,16 +2,16 @@ import GRDB
 import Foundation
 package import Model
 
-/// The changes that wait to be uploaded.
-extension Rows {
-    package func pendingCount() throws -> Int { try count("SELECT count(*) FROM outbox") }
+/// What can be uploaded now.
+extension Outbox {
+    package func count() throws -> Int { try rows.count("SELECT count(*) FROM outbox") }
 
     /// The limit of the attributes' bytes in one batch: 8 MiB.
-    package static let pendingByteLimit = 8 << 20
+    package static let batchByteLimit = 8 << 20
 
     /// The total length of files whose current bytes are not in the container.
-    package func pendingByteCount() throws -> Int64 {
-        try first(
+    package func byteCount() throws -> Int64 {
+        try rows.first(
             """
             SELECT coalesce(sum(size), 0) FROM inodes WHERE kind = 0 AND dirty = 1
             AND id IN (SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item)
@@ -30,14 +30,14 @@ extension Rows {
     ///   - exclusion: Changes that stay in the outbox for now, and with them those that depend on them. Paused items
     ///     always stay, and so do files in a desktop's trash that the container has never had.
     package func pending(
-        limit: Int, byteLimit: Int = Rows.pendingByteLimit, after position: Int64,
+        limit: Int, byteLimit: Int = Outbox.batchByteLimit, after position: Int64,
         except exclusion: PendingExclusion = PendingExclusion()
     ) throws -> [Pending] {
-        var order = try PendingOrder(rows: self, exclusion: exclusion)
+        var order = try PendingOrder(rows: rows, exclusion: exclusion)
         var position = position
         // Changes that stay are skipped, so that they do not block those behind them.
         while order.pending.count < limit, order.byteCount < byteLimit {
-            let batch = try outbox(
+            let batch = try changes(
                 after: position, limit: limit, deletionsThrough: exclusion.deletionsAfter ?? .max)
             for row in batch where order.pending.count < limit && order.byteCount < byteLimit { try order.add(row) }
             guard batch.count == limit, let last = batch.last else { break }
@@ -117,7 +117,7 @@ private struct PendingOrder {
         if !isReplaced, let limit = exclusion.deletionsAfter, row.position > limit { return false }
         if let parent = row.baseParent, try isPaused(directory: parent) { return false }
         var isEmpty = true
-        for other in try rows.outbox(fromDirectory: row.item) where try !add(other, isReplaced: isReplaced) {
+        for other in try rows.outbox.changes(fromDirectory: row.item) where try !add(other, isReplaced: isReplaced) {
             isEmpty = false
         }
         guard isEmpty else { return false }
@@ -141,7 +141,7 @@ private struct PendingOrder {
                 return true
             }
             // A directory that the container does not know goes first.
-            if !directory.hasBase, let row = try rows.outboxRow(of: item), try !add(row) { return false }
+            if !directory.hasBase, let row = try rows.outbox.change(of: item), try !add(row) { return false }
             parent = item
         }
         guard try addDeparture(from: entry, in: parent) else { return false }
@@ -157,7 +157,7 @@ private struct PendingOrder {
     /// - Returns: Whether the entry can be included.
     private mutating func addDeparture(from entry: Entry, in parent: ItemID) throws -> Bool {
         if let base = entry.base, base.parent == parent, base.name == entry.name { return true }
-        if departures[parent] == nil { departures[parent] = try rows.departures(fromDirectory: parent) }
+        if departures[parent] == nil { departures[parent] = try rows.outbox.departures(fromDirectory: parent) }
         guard let row = departures[parent]?[entry.name], row.item != entry.item else { return true }
         if row.deletedBase != nil { return try add(row, isReplaced: true) }
         // An item that is not tried now may never be sent, and must not hold back this one.

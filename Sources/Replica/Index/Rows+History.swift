@@ -41,7 +41,7 @@ extension Rows {
 
     /// The last state of an item whose deletion waits to be uploaded.
     package func queuedDeletion(of item: ItemID) throws -> ItemRecord? {
-        try isDeletionQueued(item) ? deletedItem(item)?.record : nil
+        try outbox.isDeletionQueued(item) ? deletedItem(item)?.record : nil
     }
 
     /// The ids of an item's versions that were discarded here.

@@ -18,9 +18,9 @@ extension Rows {
             totals.localByteCount = $0[4]
             totals.localItemCount = totals.itemCount - ($0[5] as Int)
         }
-        let trashed = try newItemsInTrash()
-        totals.uploads.pendingCount = try pendingCount() - trashed.itemCount
-        totals.uploads.pendingByteCount = try max(0, pendingByteCount() - trashed.byteCount)
+        let trashed = try outbox.newItemsInTrash()
+        totals.uploads.pendingCount = try outbox.count() - trashed.itemCount
+        totals.uploads.pendingByteCount = try max(0, outbox.byteCount() - trashed.byteCount)
         _ = try first(
             """
             SELECT count(*), coalesce(sum(size), 0) FROM inodes

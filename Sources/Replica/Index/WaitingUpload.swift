@@ -15,12 +15,11 @@ package struct WaitingUpload: Sendable {
     package var isPaused: Bool
 }
 
-/// What waits, for people.
-extension Rows {
-    /// The first changes of the outbox.
+extension Outbox {
+    /// The first changes.
     package func waitingUploads(limit: Int) throws -> [WaitingUpload] {
-        var directories = DirectoryFacts(self)
-        return try all(
+        var directories = DirectoryFacts(rows)
+        return try rows.all(
             """
             SELECT o.item, o.deleted_base IS NOT NULL, e.inode, e.parent, e.name, e.paused, i.kind, i.dirty, i.size, o.base
             FROM outbox o LEFT JOIN entries e ON e.item = o.item LEFT JOIN inodes i ON i.id = e.inode
@@ -43,6 +42,25 @@ extension Rows {
         }.compactMap { (upload: WaitingUpload?) in upload }
     }
 
+    /// - Parameter record: What was deleted; `nil` when that is not known.
+    private func deletedUpload(
+        _ item: ItemID, _ record: ItemRecord?, _ directories: inout DirectoryFacts
+    ) throws -> WaitingUpload {
+        var upload = WaitingUpload(
+            item: item, inode: nil, path: record?.name.string ?? "", isDeletion: true, byteCount: 0, isPaused: false)
+        guard let record else { return upload }
+        // The directory may be deleted too: then only the name is known.
+        let parent = record.parent == .root ? .root : try rows.entryRow(of: record.parent)?.inode
+        if let parent, let above = try directories.facts(of: parent) {
+            upload.path = above.path(of: record.name)
+            upload.isPaused = above.isPaused
+        }
+        return upload
+    }
+}
+
+/// What the user may want to see of many items.
+extension Rows {
     /// Items with conflict versions that wait to be resolved, by their inodes.
     package func conflictedInodes(limit: Int) throws -> [InodeNumber] {
         try all(
@@ -60,21 +78,5 @@ extension Rows {
             "SELECT DISTINCT inode, pinned FROM entries WHERE pinned IS NOT NULL ORDER BY inode LIMIT ?", [limit]
         ) { (number: InodeNumber(row: $0[0]), isPinned: $0[1] as Bool) }
         return root + others
-    }
-
-    /// - Parameter record: What was deleted; `nil` when that is not known.
-    private func deletedUpload(
-        _ item: ItemID, _ record: ItemRecord?, _ directories: inout DirectoryFacts
-    ) throws -> WaitingUpload {
-        var upload = WaitingUpload(
-            item: item, inode: nil, path: record?.name.string ?? "", isDeletion: true, byteCount: 0, isPaused: false)
-        guard let record else { return upload }
-        // The directory may be deleted too: then only the name is known.
-        let parent = record.parent == .root ? .root : try entryRow(of: record.parent)?.inode
-        if let parent, let above = try directories.facts(of: parent) {
-            upload.path = above.path(of: record.name)
-            upload.isPaused = above.isPaused
-        }
-        return upload
     }
 }

@@ -196,7 +196,7 @@ extension Repair {
         let entries = try rows.entries(of: row.number)
         for entry in entries where entry.base == nil {
             // Never uploaded and missing: the name has no bytes anywhere.
-            if let item = entry.item { try rows.dequeue(item) }
+            if let item = entry.item { try rows.outbox.dequeue(item) }
             try rows.deleteEntry(entry.name, in: entry.parent)
             try rows.addLinks(row.number, -1, changed: transaction.now)
             report.lines.append("\(path): its bytes are lost, and were never uploaded; the name was removed")

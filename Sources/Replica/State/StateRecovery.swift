@@ -154,7 +154,7 @@ package struct StateRecovery {
                 directory = parent == .root ? .root : try rows.entryRow(of: parent)?.inode
             }
             if let name, let directory, try rows.entryRow(name, in: directory)?.item != nil { continue }
-            try rows.dequeue(deletion.item)
+            try rows.outbox.dequeue(deletion.item)
             guard let name else { continue }
             // Of what was in a deleted directory, only the name is known.
             let path = try directory.map { try rows.path(of: name, in: $0) }

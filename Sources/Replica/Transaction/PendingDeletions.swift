@@ -73,29 +73,29 @@ struct LeftDeletions: Hashable {
     var text: String { "\(count) \(newest)" }
 }
 
-extension Rows {
+extension Outbox {
     /// The waiting deletions that the user has not confirmed.
     /// - Parameters:
     ///   - gap: The longest pause between two deletions of one run.
     ///   - threshold: Remaining items are not counted unless there are more deletions than this.
-    package func pendingDeletions(gap: Duration, ifMoreThan threshold: Int) throws -> PendingDeletions {
-        let confirmed = try meta(.deletionsConfirmed, as: Int64.self) ?? 0
-        let times = try all(
+    package func deletions(gap: Duration, ifMoreThan threshold: Int) throws -> PendingDeletions {
+        let confirmed = try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0
+        let times = try rows.all(
             """
             SELECT coalesce(queued, 0) FROM outbox WHERE deleted_base IS NOT NULL AND position > ? ORDER BY position
             """, [confirmed]
         ) { $0[0] as Int64 }
         var deletions = PendingDeletions(times: times, left: try leftDeletions(), gap: gap)
         deletions.confirmed = confirmed
-        deletions.areHeld = try meta(.deletionsHeld, as: Bool.self) ?? false
+        deletions.areHeld = try rows.meta(.deletionsHeld, as: Bool.self) ?? false
         if deletions.count + deletions.leftCount > threshold {
-            deletions.itemCount = try count("SELECT count(*) FROM entries WHERE item IS NOT NULL")
+            deletions.itemCount = try rows.count("SELECT count(*) FROM entries WHERE item IS NOT NULL")
         }
         return deletions
     }
 
     fileprivate func leftDeletions() throws -> LeftDeletions? {
-        try meta(.deletionsLeft, as: String.self).flatMap { LeftDeletions(text: $0) }
+        try rows.meta(.deletionsLeft, as: String.self).flatMap { LeftDeletions(text: $0) }
     }
 }
 
@@ -121,26 +121,27 @@ extension ReplicaTransaction {
         var times: [Int64] = []
         let confirmed = try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0
         for (item, position) in deletions {
-            if position > confirmed, let time = try rows.deletionTime(of: item, position) { times.append(time) }
+            if position > confirmed, let time = try rows.outbox.deletionTime(of: item, position) { times.append(time) }
             try rows.execute("DELETE FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
         }
         guard let newest = times.last else { return }
-        let run = PendingDeletions(times: times, left: try rows.leftDeletions(), gap: gap).lastRun
+        let run = PendingDeletions(times: times, left: try rows.outbox.leftDeletions(), gap: gap).lastRun
         try rows.setMeta(.deletionsLeft, LeftDeletions(count: run, newest: newest).text)
     }
 }
 
-extension Rows {
+extension Outbox {
     /// The time of a deletion; `nil` for one that no longer waits, or that made room for another item.
     fileprivate func deletionTime(of item: ItemID, _ position: Int64) throws -> Int64? {
-        let found = try first("SELECT queued, base FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
-        {
+        let found = try rows.first(
+            "SELECT queued, base FROM outbox WHERE item = ? AND position = ?", [item.uuid, position]
+        ) {
             (time: $0[0] as Int64?, record: $0[1] as Data?)
         }
         guard let found, let time = found.time else { return nil }
         guard let record = try found.record.map({ try ItemRecord(packed: $0) }) else { return time }
-        let directory = record.parent == .root ? .root : try entryRow(of: record.parent)?.inode
+        let directory = record.parent == .root ? .root : try rows.entryRow(of: record.parent)?.inode
         guard let directory else { return time }
-        return try entryRow(record.name, in: directory)?.item == nil ? time : nil
+        return try rows.entryRow(record.name, in: directory)?.item == nil ? time : nil
     }
 }

@@ -23,7 +23,7 @@ extension ReplicaTransaction {
             throw FileError(.busy, "\(number) is not in the container")
         }
         for entry in entries {
-            if let item = entry.item, try rows.outboxRow(of: item) != nil {
+            if let item = entry.item, try rows.outbox.change(of: item) != nil {
                 throw FileError(.busy, "a change of \(entry.name) is not in the container yet")
             }
         }

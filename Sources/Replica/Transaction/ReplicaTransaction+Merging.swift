@@ -5,7 +5,7 @@ package import Model
 extension ReplicaTransaction {
     /// Drops the waiting deletion of an item; does nothing when there is none.
     package func dequeueDeletion(_ item: ItemID) throws {
-        if try rows.isDeletionQueued(item) { try rows.dequeue(item) }
+        if try rows.outbox.isDeletionQueued(item) { try rows.outbox.dequeue(item) }
     }
 
     /// Makes a waiting deletion one of a newer state of the item, without a change of its turn or its time.
@@ -32,7 +32,7 @@ extension ReplicaTransaction {
     }
 
     /// Removes an item from the outbox, whatever its position.
-    package func dequeueAll(_ item: ItemID) throws { try rows.dequeue(item) }
+    package func dequeueAll(_ item: ItemID) throws { try rows.outbox.dequeue(item) }
 
     /// Forgets the container's state of an entry that was deleted there: the next upload creates it again.
     package func clearBase(_ entry: Entry) throws {
@@ -45,7 +45,7 @@ extension ReplicaTransaction {
     /// Makes an entry a new item, which waits to be uploaded.
     package func reidentify(_ entry: Entry) throws {
         let source = try current(entry)
-        if let old = source.item { try rows.dequeue(old) }
+        if let old = source.item { try rows.outbox.dequeue(old) }
         let item = environment.makeItemID()
         try rows.execute(
             """

@@ -42,7 +42,7 @@ extension ReplicaTransaction {
     /// do.
     func leaveItem(of entry: EntryRow) throws {
         guard let item = entry.item else { return }
-        guard entry.hasBase else { return try rows.dequeue(item) }
+        guard entry.hasBase else { return try rows.outbox.dequeue(item) }
         try keepHistory(of: item, replaced: now, isDeleted: true)
         let base = try rows.first("SELECT base_parent, base FROM entries WHERE item = ?", [item.uuid]) {
             (parent: ($0[0] as UUID?).map { ItemID(uuid: $0) }, record: $0[1] as Data?)

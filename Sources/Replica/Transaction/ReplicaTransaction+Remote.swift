@@ -136,7 +136,7 @@ extension ReplicaTransaction {
         let row = try rows.inodeRow(source.inode)
         if row.kind == .directory, try !rows.isEmpty(row.number) { throw FileError(.notEmpty, entry.name.string) }
         if let item = source.item {
-            try rows.dequeue(item)
+            try rows.outbox.dequeue(item)
             try keepHistory(of: item, replaced: replaced, isDeleted: true)
         }
         let removed = try removeEntry(source, row)
@@ -151,7 +151,7 @@ extension ReplicaTransaction {
         guard !source.hasBase else {
             throw FileError(.invalid, "\(entry.name) is an item of the container already")
         }
-        if let old = source.item { try rows.dequeue(old) }
+        if let old = source.item { try rows.outbox.dequeue(old) }
         try rows.execute(
             "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
             [item.uuid, source.parent.row, source.name.string])

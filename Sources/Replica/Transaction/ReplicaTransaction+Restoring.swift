@@ -35,7 +35,7 @@ extension ReplicaTransaction {
         guard let deleted else { return nil }
         let record = try ItemRecord(packed: deleted.packed)
         // Before the parent, so that a cycle in the records ends here.
-        try rows.dequeue(item)
+        try rows.outbox.dequeue(item)
         let directory = record.parent == .root ? .root : try restore(record.parent, &restored)
         let parent = directory ?? .root
         var name = record.name

@@ -16,23 +16,23 @@ extension ReplicaTransaction {
     }
 }
 
-extension Rows {
+extension Outbox {
     /// Whether an item was sent from here as a new one, and no commit has been applied since that shows whether it
     /// landed.
     package func wasSent(_ item: ItemID) throws -> Bool {
-        try exists("SELECT 1 FROM sent WHERE item = ?", [item.uuid])
+        try rows.exists("SELECT 1 FROM sent WHERE item = ?", [item.uuid])
     }
 
     /// A commit of that number is applied: the items sent with it have landed or have not.
     func forgetSent(through number: CommitNumber) throws {
-        try execute("DELETE FROM sent WHERE number <= ?", [Int64(bitPattern: number)])
+        try rows.execute("DELETE FROM sent WHERE number <= ?", [Int64(bitPattern: number)])
         guard let sending = try sending(), !sending.nonces.isEmpty, sending.number <= number else { return }
-        try setMeta(.sending, SendingCommits(number: number).text)
+        try rows.setMeta(.sending, SendingCommits(number: number).text)
     }
 
     /// `nil` as long as none was ever noted.
     func sending() throws -> SendingCommits? {
-        try meta(.sending, as: String.self).flatMap { SendingCommits(text: $0) }
+        try rows.meta(.sending, as: String.self).flatMap { SendingCommits(text: $0) }
     }
 }
 
@@ -60,7 +60,7 @@ extension ReplicaTransaction {
     /// Notes a commit that is about to be sent: it may land although the response is lost, even after this process has
     /// ended.
     package func noteSending(_ number: CommitNumber, nonce: UUID) throws {
-        var sending = try rows.sending() ?? SendingCommits(number: number)
+        var sending = try rows.outbox.sending() ?? SendingCommits(number: number)
         if sending.number != number { sending = SendingCommits(number: number) }
         sending.nonces = (sending.nonces + [nonce]).suffix(SendingCommits.limit)
         try rows.setMeta(.sending, sending.text)
@@ -76,7 +76,7 @@ extension ReplicaTransaction {
     }
 }
 
-extension Rows {
+extension Outbox {
     /// Whether a commit of this device was sent by it as it is now.
     ///
     /// - Parameter nonce: That of the commit; `nil` for the records of a snapshot, of which only the newest commits are in
@@ -86,7 +86,9 @@ extension Rows {
         guard let sending = try sending() else { return true }
         return nonce.map { sending.nonces.contains($0) } ?? !sending.nonces.isEmpty
     }
+}
 
+extension Rows {
     /// The newest commit of this device that it met without remembering it, and when; `nil` when there was none.
     package func putBack() throws -> (number: CommitNumber, time: Timestamp)? {
         let parts = try meta(.putBack, as: String.self)?.split(separator: " ") ?? []

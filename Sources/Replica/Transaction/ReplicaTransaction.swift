@@ -52,7 +52,7 @@ package final class ReplicaTransaction {
     /// - Parameter nonce: Distinguishes it from another one of that number; `nil` when unknown.
     package func setApplied(_ number: CommitNumber, nonce: UUID? = nil) throws {
         try rows.setApplied(number, nonce: nonce, at: now)
-        try rows.forgetSent(through: number)
+        try rows.outbox.forgetSent(through: number)
         applied = number
     }
 }

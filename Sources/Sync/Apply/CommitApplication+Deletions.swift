@@ -84,7 +84,7 @@ extension CommitApplication {
     /// Whether a record of an item whose deletion waits here is no edit: the deletion then stays, and is one of the state
     /// in the record.
     mutating func staysDeleted(_ record: ItemRecord) throws -> Bool {
-        guard try rows.isDeletionQueued(record.id), let deleted = try rows.deletedItem(record.id)?.record,
+        guard try rows.outbox.isDeletionQueued(record.id), let deleted = try rows.deletedItem(record.id)?.record,
             !isEdit(record, of: deleted)
         else { return false }
         try transaction.renewDeletion(record, number: commit.sequence)

@@ -45,7 +45,7 @@ struct CommitApplication {
         self.isOpen = isOpen
         isCommit = commit.nonce != ItemID.root.uuid
         let isOfOther = isCommit && commit.device != device
-        remembersOwn = isOfOther ? true : try transaction.rows.remembersSending(isCommit ? commit.nonce : nil)
+        remembersOwn = isOfOther ? true : try transaction.rows.outbox.remembersSending(isCommit ? commit.nonce : nil)
         tombstones = Set(commit.tombstones.map(\.id))
         recordByID = Dictionary(commit.records.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }
@@ -132,7 +132,7 @@ struct CommitApplication {
 
     /// A directory whose deletion waits to be uploaded.
     private func deletedDirectory(_ item: ItemID) throws -> EarlierState? {
-        guard try rows.isDeletionQueued(item), let deleted = try rows.deletedItem(item),
+        guard try rows.outbox.isDeletionQueued(item), let deleted = try rows.deletedItem(item),
             deleted.record.kind == .directory
         else { return nil }
         return deleted
@@ -180,8 +180,8 @@ struct CommitApplication {
     /// An item that is neither queued nor noted as sent was forgotten by an index that lost its last changes in a power
     /// failure.
     private mutating func wasRemovedSince(_ record: ItemRecord) throws -> Bool {
-        if try rows.isDeletionQueued(record.id) { return true }
-        guard try rows.wasSent(record.id) else { return false }
+        if try rows.outbox.isDeletionQueued(record.id) { return true }
+        guard try rows.outbox.wasSent(record.id) else { return false }
         try transaction.enqueueDeletion(record, base: commit.sequence)
         effects.queued = true
         return true

@@ -189,7 +189,9 @@ extension Uploader {
     /// written keeps its new place.
     private func ifUnchanged(_ candidate: Candidate) throws(FileError) -> Candidate? {
         let item = candidate.pending.item
-        if try replica.read({ try $0.isPending(item, position: candidate.pending.position) }) { return candidate }
+        if try replica.read({ try $0.outbox.isPending(item, position: candidate.pending.position) }) {
+            return candidate
+        }
         guard let moved = candidate.isPlaceOnly || candidate.isCopy ? candidate : placeOnly(candidate),
             let record = moved.record, let entry = try replica.read({ try $0.entry(of: item) }),
             entry.name == record.name,

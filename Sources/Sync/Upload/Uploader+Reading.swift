@@ -19,7 +19,7 @@ extension Uploader {
             switch error.code {
             case .notFound, .denied, .notPermitted, .inputOutput, .isDirectory, .corrupt:
                 // Else it was removed or replaced since the batch was listed: the outbox is up to date by now.
-                guard try replica.read({ try $0.isPending(item.item, position: item.position) }) else { break }
+                guard try replica.read({ try $0.outbox.isPending(item.item, position: item.position) }) else { break }
                 refuse(
                     Candidate(pending: item), Refusal(reason: "it cannot be read: \(error.detail)", isUnreadable: true))
             default:

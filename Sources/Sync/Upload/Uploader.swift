@@ -209,7 +209,7 @@ package final class Uploader: Sendable {
         let now = environment.uptime()
         var changed: [ItemID] = []
         for (item, position) in state.withLock({ $0.faults.positions })
-        where try !replica.read({ try $0.isPending(item, position: position) }) {
+        where try !replica.read({ try $0.outbox.isPending(item, position: position) }) {
             changed.append(item)
         }
         changed += try itemsWithRoom()
@@ -220,7 +220,7 @@ package final class Uploader: Sendable {
         if !changed.isEmpty { coordination.uploadFaultsChanged(changed) }
         exclusion.items = faults.waiting(at: now)
         pause = [pause, faults.pause(at: now)].compactMap(\.self).min()
-        let pending = try replica.read { try $0.pending(limit: faults.batchLimit, after: 0, except: exclusion) }
+        let pending = try replica.read { try $0.outbox.pending(limit: faults.batchLimit, after: 0, except: exclusion) }
         // Beyond a full batch there may be more of them.
         if pending.count < faults.batchLimit {
             let inodes = pending.compactMap { item -> InodeNumber? in
@@ -251,7 +251,7 @@ package final class Uploader: Sendable {
     private func judgeDeletions() throws(FileError) -> (PendingExclusion, Duration?) {
         let answers = state.withLock { $0.answerCount }
         let deletions = try replica.read {
-            try $0.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: DeletionHold.countLimit)
+            try $0.outbox.deletions(gap: DeletionHold.gap, ifMoreThan: DeletionHold.countLimit)
         }
         let decision = DeletionHold.decide(deletions, now: environment.now())
         let isHeld = decision == .hold

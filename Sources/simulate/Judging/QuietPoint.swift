@@ -64,7 +64,7 @@ struct QuietPoint {
         for device in devices {
             let fileSystem = try device.fileSystem
             let replica = fileSystem.replica
-            let pending = try replica.read { try $0.pendingCount() }
+            let pending = try replica.read { try $0.outbox.count() }
             if pending > 0 { reasons.append("\(device.name) has \(pending) changes to upload") }
             if replica.applied != newest { reasons.append("\(device.name) is at \(replica.applied) of \(newest)") }
             for number in try replica.read({ try $0.filesBelow(.root) })

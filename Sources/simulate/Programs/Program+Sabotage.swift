@@ -11,7 +11,7 @@ extension Program {
         let replica = try fileSystem.replica
         switch sabotage {
         case .dropChange:
-            guard let change = try replica.read({ try $0.pending(limit: 1, after: 0).first }) else { return }
+            guard let change = try replica.read({ try $0.outbox.pending(limit: 1, after: 0).first }) else { return }
             try replica.change { try $0.dequeueAll(change.item) }
         case .deleteUnseen:
             guard let place = try? takenFile().0 else { return }
