@@ -23,7 +23,7 @@ package struct ItemCommands: Sendable {
     package func cancelDownload(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
             if try replica.read({ try $0.isDownloadRequested(file) }) {
-                try replica.change { try $0.setDownloadRequested(false, of: file) }
+                try replica.change { try $0.downloads.setRequested(false, of: file) }
             }
             downloads.active(file)?.cancel()
         }

@@ -246,13 +246,13 @@ package struct ItemVersions: Sendable {
             else {
                 throw FileError(.superseded, "\(entry.name) has changed in the meantime; list its versions again")
             }
-            try transaction.setConflicts(conflicts, of: now)
-            if let discarded { try transaction.noteDiscarded(discarded, of: item) }
+            try transaction.history.setConflicts(conflicts, of: now)
+            if let discarded { try transaction.history.noteDiscarded(discarded, of: item) }
             if let new {
                 number = try transaction.replaceContent(
                     now, with: new.content, modified: new.modified, inUse: isOpen)
             } else {
-                try transaction.enqueue(item)
+                try transaction.outbox.enqueue(item)
             }
         }
         if new != nil { try showReplaced(entry, now: number) }

@@ -23,9 +23,9 @@ extension DeletionsRequest: DoneOrder {
         }
         if discard {
             try restoreDeletions(in: daemon)
-            try daemon.replica.change { try $0.setDeletionsHeld(false) }
+            try daemon.replica.change { try $0.outbox.setDeletionsHeld(false) }
         } else {
-            try daemon.replica.change { try $0.confirmDeletions() }
+            try daemon.replica.change { try $0.outbox.confirmDeletions() }
         }
         try daemon.replica.makeDurable()
         // Together: in between, the deletions would count as held back for another reason.

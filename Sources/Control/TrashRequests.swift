@@ -43,7 +43,7 @@ extension RestoreDeletedRequest: PerformedOrder {
                 let isTaken = try transaction.rows.entry(state.record.name, in: parent) != nil
                 let name =
                     isTaken ? try transaction.rows.freeName(for: state.record.name, in: parent) : state.record.name
-                try transaction.dequeueDeletion(state.record.id)
+                try transaction.outbox.dequeueDeletion(state.record.id)
                 try transaction.restore(state.record, content: contents[state.record.id], in: parent, as: name)
                 restored.append((name, parent))
             }

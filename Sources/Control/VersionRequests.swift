@@ -82,7 +82,7 @@ extension DiscardVersionRequest: DoneOrder {
                 discarding: conflict.id.uuidString.lowercased())
         } else {
             let version = try daemon.versions.earlierVersion(id, of: entry)
-            try daemon.replica.change { try $0.noteDiscarded(version.id, of: identity) }
+            try daemon.replica.change { try $0.history.noteDiscarded(version.id, of: identity) }
         }
     }
 }

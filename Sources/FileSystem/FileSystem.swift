@@ -302,7 +302,7 @@ package final class FileSystem: Sendable {
         repeat {
             do throws(FileError) {
                 let limit = environment.now().advanced(by: .zero - Self.historyRetention)
-                try replica.change { try $0.dropHistory(before: limit) }
+                try replica.change { try $0.history.drop(before: limit) }
             } catch {
                 logger.warning("failed to remove expired versions; trying again later", metadata: ["error": "\(error)"])
             }

@@ -82,7 +82,7 @@ extension Replica {
         var name: ItemName?
         repeat {
             name = try change {
-                try $0.writePlaceholders(in: directory, after: name, limit: Self.placeholderBatch)
+                try $0.objects.writePlaceholders(in: directory, after: name, limit: Self.placeholderBatch)
             }
         } while name != nil
     }

@@ -67,7 +67,7 @@ import Testing
         let inode = try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
         #expect(lab.exists(".r.icloud"))
-        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
+        try lab.replica.change { try $0.downloads.setRequested(true, of: inode) }
         #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
         #expect(try lab.download(inode, bytes: "12345") == inode)
         #expect(!lab.exists(".r.icloud"))
@@ -77,7 +77,7 @@ import Testing
         #expect(attributes.modified == Timestamp(rawValue: 1_600_000_000_123_456_789))
         #expect(try lab.replica.read { try $0.inode(inode).isLocal })
         #expect(throws: FileError(.invalid, "#2 is local")) {
-            try lab.replica.change { try $0.beginDownload(of: inode) }
+            try lab.replica.change { try $0.downloads.begin(of: inode) }
         }
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
@@ -87,27 +87,27 @@ import Testing
     @Test func `a download resumes after a restart and after a kill`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r", size: 3 << 20)
-        let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
+        let staging = try lab.replica.change { try $0.downloads.begin(of: inode) }
         #expect(staging.have.count == 3)
         #expect(pwrite(staging.descriptor.rawValue, "abc", 3, 1 << 20) == 3)
         var have = staging.have
         have.insert(1)
-        try lab.replica.change { try $0.saveProgress(of: inode, have: have) }
+        try lab.replica.change { try $0.downloads.saveProgress(of: inode, have: have) }
         try lab.restart()
-        #expect(try lab.replica.change { try $0.beginDownload(of: inode).have } == have)
+        #expect(try lab.replica.change { try $0.downloads.begin(of: inode).have } == have)
         try lab.killAndOpen()
-        let resumed = try lab.replica.change { try $0.beginDownload(of: inode) }
+        let resumed = try lab.replica.change { try $0.downloads.begin(of: inode) }
         #expect(resumed.have == have)
         var bytes = [UInt8](repeating: 0, count: 3)
         #expect(pread(resumed.descriptor.rawValue, &bytes, 3, 1 << 20) == 3)
         #expect(bytes == Array("abc".utf8))
         // After a power failure, no chunk of an unfinished download is trusted.
         try lab.losePowerAndOpen()
-        #expect(try lab.replica.change { try $0.beginDownload(of: inode).have.presentCount } == 0)
-        try lab.replica.change(freeing: true) { try $0.discardTransfer(of: inode) }
+        #expect(try lab.replica.change { try $0.downloads.begin(of: inode).have.presentCount } == 0)
+        try lab.replica.change(freeing: true) { try $0.downloads.discard(of: inode) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
         let refusal = FileError(.superseded, "no download of #2 is under way")
-        #expect(throws: refusal) { try lab.replica.change { try $0.saveProgress(of: inode, have: have) } }
+        #expect(throws: refusal) { try lab.replica.change { try $0.downloads.saveProgress(of: inode, have: have) } }
     }
 
     @Test func `the next pack is that of the next file to become known that is not local`() throws {
@@ -155,7 +155,7 @@ import Testing
     @Test func `a requested download survives the removal of one of the file's names`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
-        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
+        try lab.replica.change { try $0.downloads.setRequested(true, of: inode) }
         _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("other")) }
         _ = try lab.removeFile(try ItemName("r"), in: .root)
         #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
@@ -167,7 +167,7 @@ import Testing
         let inode = try lab.insertRemote("r")
         try lab.makeFile("other", bytes: "other")
         try lab.uploadAll()
-        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
+        try lab.replica.change { try $0.downloads.setRequested(true, of: inode) }
         try lab.replica.change { try $0.setError(ItemFault(code: 4355, text: "no network"), of: inode) }
         _ = try lab.replica.change {
             try $0.rename(try ItemName("r"), in: .root, to: try ItemName("other"), in: .root, mode: mode)
@@ -189,7 +189,7 @@ import Testing
         try lab.replica.change { transaction in
             _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: true)
         }
-        try lab.replica.change { try $0.setDownloadRequested(false, of: inode) }
+        try lab.replica.change { try $0.downloads.setRequested(false, of: inode) }
         try lab.killAndOpen()
         #expect(try lab.replica.read { try $0.requestedDownloads() } == [inode])
     }
@@ -197,7 +197,7 @@ import Testing
     @Test func `finishing a download of superseded bytes is refused`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
-        _ = try lab.replica.change { try $0.beginDownload(of: inode) }
+        _ = try lab.replica.change { try $0.downloads.begin(of: inode) }
         let entry = try lab.replica.read { try $0.existingEntry(try ItemName("r"), in: .root) }
         let content = Lab.content(size: 9)
         let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
@@ -205,7 +205,7 @@ import Testing
             _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
         }
         let refusal = FileError(.superseded, "#2 has changed since its download began")
-        #expect(throws: refusal) { try lab.replica.change { try $0.finishDownload(of: inode) } }
+        #expect(throws: refusal) { try lab.replica.change { try $0.downloads.finish(of: inode) } }
         #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 9)
     }
 
@@ -299,14 +299,14 @@ import Testing
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("s")) }
-        _ = try lab.replica.change { try $0.beginDownload(of: inode) }
+        _ = try lab.replica.change { try $0.downloads.begin(of: inode) }
         let descriptor = try lab.replica.change { try $0.replaceWithEmpty(inode) }
         #expect(try lab.replica.read { try $0.attributes(of: inode).size } == 0)
         try lab.write("mine", to: inode, descriptor)
         #expect(try lab.bytes(of: try lab.inode("s")) == "mine")
         #expect(try lab.pendingNames().sorted() == ["r", "s"])
         let refusal = FileError(.superseded, "#2 has changed since its download began")
-        #expect(throws: refusal) { try lab.replica.change { try $0.finishDownload(of: inode) } }
+        #expect(throws: refusal) { try lab.replica.change { try $0.downloads.finish(of: inode) } }
         #expect(throws: FileError(.invalid, "#2 is local")) {
             try lab.replica.change { try $0.replaceWithEmpty(inode) }
         }

@@ -201,10 +201,10 @@ import Testing
         try atEveryStep { lab in
             let inode = try lab.insertRemote("r")
             try lab.replica.writePlaceholders(in: .root)
-            let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
+            let staging = try lab.replica.change { try $0.downloads.begin(of: inode) }
             #expect(pwrite(staging.descriptor.rawValue, "12345", 5, 0) == 5)
         } act: { lab in
-            _ = try lab.replica.change { try $0.finishDownload(of: $0.rows.resolve("r")) }
+            _ = try lab.replica.change { try $0.downloads.finish(of: $0.rows.resolve("r")) }
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
             // Bytes that have reached the backing directory are kept, whether or not the change was committed.
@@ -229,10 +229,10 @@ import Testing
                 _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
                 try transaction.setBase(entry, record: record, number: 8)
             }
-            let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
+            let staging = try lab.replica.change { try $0.downloads.begin(of: inode) }
             #expect(pwrite(staging.descriptor.rawValue, "1234567", 7, 0) == 7)
         } act: { lab in
-            _ = try lab.replica.change { try $0.finishDownload(of: $0.rows.resolve("r")) }
+            _ = try lab.replica.change { try $0.downloads.finish(of: $0.rows.resolve("r")) }
         } verify: { (lab: Lab, committed: Bool) throws in
             let text = try lab.bytes(of: try lab.inode("r"))
             #expect(text == "1234567" || (!committed && text == "12345"))

@@ -226,12 +226,12 @@ import Testing
         #expect(deletions.count == 4 && deletions.longestRun == 1 && deletions.itemCount == 2 && !deletions.areHeld)
         let run = try lab.replica.read { try $0.outbox.deletions(gap: .seconds(1), ifMoreThan: 4) }
         #expect(run.longestRun == 4 && run.lastRun == 4 && run.itemCount == 0)
-        try lab.replica.change { try $0.setDeletionsHeld(true) }
+        try lab.replica.change { try $0.outbox.setDeletionsHeld(true) }
         let held = PendingExclusion(deletionsAfter: deletions.confirmed)
         #expect(try lab.replica.read { try $0.outbox.pending(limit: 9, after: 0, except: held).isEmpty })
         try lab.killAndOpen()
         #expect(try lab.replica.read { try $0.outbox.deletions(gap: .seconds(60), ifMoreThan: 0).areHeld })
-        try lab.replica.change { try $0.confirmDeletions() }
+        try lab.replica.change { try $0.outbox.confirmDeletions() }
         _ = try lab.removeFile(lab.name("4"), in: .root)
         let left = try lab.replica.read { try $0.outbox.deletions(gap: .seconds(60), ifMoreThan: 0) }
         #expect(left.count == 1 && left.lastRun == 1 && !left.areHeld)
@@ -245,7 +245,7 @@ import Testing
             if case .delete = $0.change { true } else { false }
         }
         try lab.replica.change {
-            try $0.dequeueDeletions(pending.map { (item: $0.item, position: $0.position) }, gap: .seconds(30))
+            try $0.outbox.dequeueDeletions(pending.map { (item: $0.item, position: $0.position) }, gap: .seconds(30))
         }
     }
 
@@ -265,7 +265,7 @@ import Testing
         // A longer gap starts a new run.
         let later = try lab.replica.read { try $0.outbox.deletions(gap: .milliseconds(500), ifMoreThan: 0) }
         #expect(later.count == 1 && later.leftCount == 0 && later.longestRun == 1)
-        try lab.replica.change { try $0.confirmDeletions() }
+        try lab.replica.change { try $0.outbox.confirmDeletions() }
         try sendDeletions(lab)
         _ = try lab.removeFile(lab.name("4"), in: .root)
         #expect(try lab.replica.read { try $0.outbox.deletions(gap: .seconds(30), ifMoreThan: 0).leftCount } == 0)

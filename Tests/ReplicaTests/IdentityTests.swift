@@ -279,7 +279,7 @@ import Testing
         let content = Lab.content(size: 5)
         let taken = try lab.replica.change { transaction in
             try transaction.markUploaded(inode, generation: read.generation, content: content)
-            return try transaction.dequeue(pending.item, position: pending.position)
+            return try transaction.outbox.dequeue(pending.item, position: pending.position)
         }
         #expect(!taken)
         #expect(try lab.replica.read { try $0.inode(inode).isModified })

@@ -203,7 +203,7 @@ extension Lab {
                             entry.inode, generation: inode.generation, content: content)
                     }
                 }
-                try transaction.dequeue(pending.item, position: pending.position)
+                try transaction.outbox.dequeue(pending.item, position: pending.position)
             }
         }
         return true
@@ -248,10 +248,10 @@ extension Lab {
 
     @discardableResult
     func download(_ number: InodeNumber, bytes: String) throws -> InodeNumber {
-        let staging = try replica.change { try $0.beginDownload(of: number) }
+        let staging = try replica.change { try $0.downloads.begin(of: number) }
         let data = Array(bytes.utf8)
         #expect(pwrite(staging.descriptor.rawValue, data, data.count, 0) == data.count)
-        return try replica.change { try $0.finishDownload(of: number) }
+        return try replica.change { try $0.downloads.finish(of: number) }
     }
 
     func item(_ path: String) throws -> ItemID? {

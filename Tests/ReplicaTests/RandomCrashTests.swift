@@ -321,9 +321,9 @@ private struct RandomRun {
         return { [self] in
             let inode = try lab.inode(path)
             if try lab.replica.read({ try $0.isLocal(inode) }) { return }
-            let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
+            let staging = try lab.replica.change { try $0.downloads.begin(of: inode) }
             _ = pwrite(staging.descriptor.rawValue, text, text.utf8.count, 0)
-            _ = try lab.replica.change { try $0.finishDownload(of: inode) }
+            _ = try lab.replica.change { try $0.downloads.finish(of: inode) }
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
         try lab.replica.prepareDownload()
         #expect(try staged().count == 1)
         let spare = try staged()
-        _ = try lab.replica.change { try $0.beginDownload(of: inode) }
+        _ = try lab.replica.change { try $0.downloads.begin(of: inode) }
         #expect(try staged() == spare)
         try lab.replica.prepareDownload()
         #expect(try staged().count == 2)
@@ -35,7 +35,7 @@ import Testing
         let inode = try lab.makeFile("f", bytes: "hello")
         try lab.replica.prepareDownload()
         #expect(throws: FileError(.invalid, "#2 is local")) {
-            try lab.replica.change { try $0.beginDownload(of: inode) }
+            try lab.replica.change { try $0.downloads.begin(of: inode) }
         }
         try lab.replica.close()
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])

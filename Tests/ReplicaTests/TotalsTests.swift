@@ -47,7 +47,7 @@ import Testing
         try expectTotals(lab, "uploading")
         try lab.evict(inode, generation: try lab.replica.read { try $0.inode(inode).generation })
         try expectTotals(lab, "evicting")
-        try lab.replica.change { try $0.setDownloadRequested(true, of: inode) }
+        try lab.replica.change { try $0.downloads.setRequested(true, of: inode) }
         try lab.replica.change { try $0.setError(ItemFault(code: 4355, text: "no answer"), of: inode) }
         try expectTotals(lab, "requesting")
         #expect(try lab.replica.read { try $0.totals().downloads.pendingCount } == 1)

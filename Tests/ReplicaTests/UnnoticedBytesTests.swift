@@ -66,11 +66,11 @@ import Testing
             _ = try transaction.setContent(
                 entry, content: newer, modified: Timestamp(rawValue: 42), inUse: true)
         }
-        let staging = try lab.replica.change { try $0.beginDownload(of: inode) }
+        let staging = try lab.replica.change { try $0.downloads.begin(of: inode) }
         #expect(pwrite(staging.descriptor.rawValue, "newbytes!", 9, 0) == 9)
         try store()
         #expect(throws: FileError(.superseded, "\(inode) has changed since its download began")) {
-            try lab.replica.change { try $0.finishDownload(of: inode) }
+            try lab.replica.change { try $0.downloads.finish(of: inode) }
         }
         #expect(try lab.bytes(of: inode) == "HELLO")
     }

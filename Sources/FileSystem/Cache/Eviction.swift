@@ -86,14 +86,14 @@ package struct Eviction {
         defer { grant.map(access.end) }
         // Clear the request first: a download that ends checks whether it is still requested.
         if entries.contains(where: \.downloadRequested) {
-            try replica.change { try $0.setDownloadRequested(false, of: number) }
+            try replica.change { try $0.downloads.setRequested(false, of: number) }
         }
         if let download = downloads.active(number) {
             download.cancel()
             try? await download.waitUntilSettled()
         }
         guard try replica.read({ try $0.inode(number).isLocal }) else {
-            try replica.change(freeing: true) { try $0.discardTransfer(of: number) }
+            try replica.change(freeing: true) { try $0.downloads.discard(of: number) }
             return
         }
         do throws(FileError) {

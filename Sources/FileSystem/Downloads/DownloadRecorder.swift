@@ -9,7 +9,7 @@ struct DownloadRecorder: Sendable {
 
     /// Records which pieces of a file are local, so that a restart resumes there.
     func save(_ have: ChunkSet, of inode: InodeNumber) throws(FileError) {
-        try replica.change { try $0.saveProgress(of: inode, have: have) }
+        try replica.change { try $0.downloads.saveProgress(of: inode, have: have) }
     }
 
     /// Records why a download failed, and logs it once: not again at each attempt that fails in the same way.

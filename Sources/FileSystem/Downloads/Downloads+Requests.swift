@@ -16,7 +16,7 @@ extension Downloads {
         let inode = try replica.read { try $0.inode(number) }
         guard inode.isDownloadable else { return }
         try replica.change { try $0.setError(nil, of: number) }
-        try replica.change { try $0.setDownloadRequested(true, of: number, because: cause?.text) }
+        try replica.change { try $0.downloads.setRequested(true, of: number, because: cause?.text) }
         enqueue(number)
     }
 

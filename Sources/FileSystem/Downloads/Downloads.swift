@@ -83,7 +83,7 @@ package final class Downloads: Sendable {
     ) throws(FileError) -> Download {
         if let download = active(inode) { return download }
         let cause = cause()?.text
-        let file = try replica.change { try $0.beginDownload(of: inode, because: cause) }
+        let file = try replica.change { try $0.downloads.begin(of: inode, because: cause) }
         return startUnlessActive(Download(of: inode, into: file, wanted: wanted, context))
     }
 
@@ -168,7 +168,7 @@ package final class Downloads: Sendable {
         try replica.noticeBytes(of: old)
         // Not synced here: until the whole disk is synced (`Replica.settle`), the bytes are not trusted after a power
         // failure anyway.
-        let new = try replica.change { try $0.finishDownload(of: old) }
+        let new = try replica.change { try $0.downloads.finish(of: old) }
         defer { publish(.arrived(was: old, now: new)) }
         if new == old {
             openFiles.inode(old)?.arrived(download.staging)

@@ -12,6 +12,8 @@ struct OutboxRow {
 }
 
 /// The changes of this device that wait to be uploaded, and what was sent of them.
+///
+/// ``OutboxChanges`` writes it.
 package struct Outbox {
     let rows: Rows
 

@@ -162,6 +162,16 @@ extension Rows {
             """, [inode.row], Self.entry)
     }
 
+    /// Items with conflict versions that wait to be resolved, by their inodes.
+    package func conflictedInodes(limit: Int) throws -> [InodeNumber] {
+        try all(
+            """
+            SELECT DISTINCT inode FROM entries INDEXED BY entries_conflicts WHERE conflicts IS NOT NULL
+            ORDER BY inode LIMIT ?
+            """, [limit]
+        ) { InodeNumber(row: $0[0]) }
+    }
+
     /// All entries of a directory, sorted by name.
     package func entries(in directory: InodeNumber) throws -> [Entry] {
         try all(
@@ -294,6 +304,11 @@ extension Rows {
             VALUES(?1, ?2, ?3, ?4, (SELECT coalesce(max(position), 0) + 1 FROM entries WHERE parent = ?1))
             """,
             [parent.row, name.string, inode.row, item?.uuid])
+    }
+
+    func setItem(_ item: ItemID?, of name: ItemName, in parent: InodeNumber) throws {
+        try execute(
+            "UPDATE entries SET item = ? WHERE parent = ? AND name = ?", [item?.uuid, parent.row, name.string])
     }
 
     func deleteEntry(_ name: ItemName, in parent: InodeNumber) throws {

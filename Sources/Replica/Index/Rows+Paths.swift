@@ -67,4 +67,13 @@ extension Rows {
         }
         return false
     }
+
+    /// The inodes with a setting of their own for staying local, and the setting; of several names, one.
+    package func pinnedInodes(limit: Int) throws -> [(number: InodeNumber, isPinned: Bool)] {
+        let root = try meta(.rootPinned, as: Bool.self).map { [(number: InodeNumber.root, isPinned: $0)] } ?? []
+        let others = try all(
+            "SELECT DISTINCT inode, pinned FROM entries WHERE pinned IS NOT NULL ORDER BY inode LIMIT ?", [limit]
+        ) { (number: InodeNumber(row: $0[0]), isPinned: $0[1] as Bool) }
+        return root + others
+    }
 }

@@ -58,25 +58,3 @@ extension Outbox {
         return upload
     }
 }
-
-/// What the user may want to see of many items.
-extension Rows {
-    /// Items with conflict versions that wait to be resolved, by their inodes.
-    package func conflictedInodes(limit: Int) throws -> [InodeNumber] {
-        try all(
-            """
-            SELECT DISTINCT inode FROM entries INDEXED BY entries_conflicts WHERE conflicts IS NOT NULL
-            ORDER BY inode LIMIT ?
-            """, [limit]
-        ) { InodeNumber(row: $0[0]) }
-    }
-
-    /// The inodes with a setting of their own for staying local, and the setting; of several names, one.
-    package func pinnedInodes(limit: Int) throws -> [(number: InodeNumber, isPinned: Bool)] {
-        let root = try meta(.rootPinned, as: Bool.self).map { [(number: InodeNumber.root, isPinned: $0)] } ?? []
-        let others = try all(
-            "SELECT DISTINCT inode, pinned FROM entries WHERE pinned IS NOT NULL ORDER BY inode LIMIT ?", [limit]
-        ) { (number: InodeNumber(row: $0[0]), isPinned: $0[1] as Bool) }
-        return root + others
-    }
-}

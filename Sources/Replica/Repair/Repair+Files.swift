@@ -167,7 +167,7 @@ extension Repair {
         guard before == .powerFailure, row.isModified, row.attributes.size == 0, let first = expected.first else {
             return false
         }
-        let inode = try tree.makeFile(first, mode: ReplicaTransaction.backingMode(row.attributes.mode))
+        let inode = try tree.makeFile(first, mode: BackingObjects.mode(row.attributes.mode))
         for place in expected.dropFirst() { try tree.linkFile(inode, from: first, to: place) }
         try transaction.environment.stamp(try SystemCalls.open(try tree.backingPlace(first), O_RDWR))
         try stand(row, on: try SystemCalls.status(try tree.backingPlace(first)))
@@ -245,7 +245,7 @@ extension Repair {
         }
     }
 
-    private mutating func placeTransfer(_ number: InodeNumber, _ transfer: ReplicaTransaction.Transfer) throws {
+    private mutating func placeTransfer(_ number: InodeNumber, _ transfer: StagedDownloads.Transfer) throws {
         guard let found = tree.file(transfer.identity) else {
             return try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
         }

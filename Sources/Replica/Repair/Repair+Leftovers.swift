@@ -91,7 +91,7 @@ extension Repair {
             if let number {
                 try rows.insertEntry(name, in: parent, inode: number, item: item)
                 try rows.addLinks(number, 1, changed: transaction.now)
-                if let item { try transaction.enqueue(item) }
+                if let item { try transaction.outbox.enqueue(item) }
             } else {
                 number = try insertAdopted(name, in: parent, at: target, item: item)
             }
@@ -119,7 +119,7 @@ extension Repair {
     ) throws -> InodeNumber {
         let place = try tree.backingPlace(target)
         let mode = try SystemCalls.status(place).mode & 0o777
-        try SystemCalls.setMode(place, ReplicaTransaction.backingMode(mode))
+        try SystemCalls.setMode(place, BackingObjects.mode(mode))
         let status = try SystemCalls.status(place)
         var row = transaction.row(
             NewItem(

@@ -77,9 +77,9 @@ extension Replica {
 
     /// Completes a download whose bytes were complete when the process ended.
     private func completeDownload(of number: InodeNumber) throws(FileError) {
-        do throws(FileError) { try change { _ = try $0.finishDownload(of: number) } } catch {
+        do throws(FileError) { try change { _ = try $0.downloads.finish(of: number) } } catch {
             guard error.code == .superseded else { throw error }
-            try change(freeing: true) { try $0.discardTransfer(of: number) }
+            try change(freeing: true) { try $0.downloads.discard(of: number) }
         }
     }
 

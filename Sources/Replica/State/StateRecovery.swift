@@ -248,7 +248,7 @@ package struct StateRecovery {
         do {
             try copy.copyFile(place, copied, status)
             // The index has the mode that programs see.
-            try SystemCalls.setMode(copied, ReplicaTransaction.backingMode(status.mode))
+            try SystemCalls.setMode(copied, BackingObjects.mode(status.mode))
         } catch {
             // Half of a file looks like a whole one.
             try? SystemCalls.unlink(copied)

@@ -97,9 +97,23 @@ extension Outbox {
     fileprivate func leftDeletions() throws -> LeftDeletions? {
         try rows.meta(.deletionsLeft, as: String.self).flatMap { LeftDeletions(text: $0) }
     }
+
+    /// The time of a deletion; `nil` for one that no longer waits, or that made room for another item.
+    fileprivate func deletionTime(of item: ItemID, _ position: Int64) throws -> Int64? {
+        let found = try rows.first(
+            "SELECT queued, base FROM outbox WHERE item = ? AND position = ?", [item.uuid, position]
+        ) {
+            (time: $0[0] as Int64?, record: $0[1] as Data?)
+        }
+        guard let found, let time = found.time else { return nil }
+        guard let record = try found.record.map({ try ItemRecord(packed: $0) }) else { return time }
+        let directory = record.parent == .root ? .root : try rows.entryRow(of: record.parent)?.inode
+        guard let directory else { return time }
+        return try rows.entryRow(record.name, in: directory)?.item == nil ? time : nil
+    }
 }
 
-extension ReplicaTransaction {
+extension OutboxChanges {
     package func setDeletionsHeld(_ isHeld: Bool) throws { try rows.setMeta(.deletionsHeld, isHeld) }
 
     /// Confirms every deletion that waits now.
@@ -127,21 +141,5 @@ extension ReplicaTransaction {
         guard let newest = times.last else { return }
         let run = PendingDeletions(times: times, left: try rows.outbox.leftDeletions(), gap: gap).lastRun
         try rows.setMeta(.deletionsLeft, LeftDeletions(count: run, newest: newest).text)
-    }
-}
-
-extension Outbox {
-    /// The time of a deletion; `nil` for one that no longer waits, or that made room for another item.
-    fileprivate func deletionTime(of item: ItemID, _ position: Int64) throws -> Int64? {
-        let found = try rows.first(
-            "SELECT queued, base FROM outbox WHERE item = ? AND position = ?", [item.uuid, position]
-        ) {
-            (time: $0[0] as Int64?, record: $0[1] as Data?)
-        }
-        guard let found, let time = found.time else { return nil }
-        guard let record = try found.record.map({ try ItemRecord(packed: $0) }) else { return time }
-        let directory = record.parent == .root ? .root : try rows.entryRow(of: record.parent)?.inode
-        guard let directory else { return time }
-        return try rows.entryRow(record.name, in: directory)?.item == nil ? time : nil
     }
 }

@@ -1,6 +1,5 @@
 import GRDB
 import Foundation
-import Linux
 package import Model
 
 /// Changes of metadata by the mount.
@@ -36,10 +35,10 @@ extension ReplicaTransaction {
             try rows.execute("UPDATE inodes SET local_modified = NULL WHERE id = ?", [number.row])
             attributes.localModified = nil
         }
-        try updateObject(row, to: attributes, change)
+        try objects.update(row, to: attributes, change)
         if setsModified, isMapped, row.kind == .file, row.isLocal { try markModified(number) }
         // Owner and access time are not synced.
-        if change.mode != nil || change.modified != nil { try enqueueItems(of: number) }
+        if change.mode != nil || change.modified != nil { try outbox.enqueueItems(of: number) }
         return attributes
     }
 
@@ -54,37 +53,6 @@ extension ReplicaTransaction {
                 attributes.blocks, attributes.accessed.rawValue, attributes.modified.rawValue,
                 attributes.changed.rawValue, attributes.inode.row,
             ])
-    }
-
-    /// Applies a change of mode or times to the file on the disk.
-    func updateObject(_ row: InodeRow, to attributes: Attributes, _ change: AttributeChange) throws {
-        guard row.kind == .file, row.isLocal else {
-            if row.kind == .file, change.mode != nil || change.modified != nil {
-                try refreshPlaceholders(of: row.number)
-            }
-            return
-        }
-        guard change.mode != nil || change.modified != nil || change.accessed != nil else { return }
-        let place = try backing.objectPlace(of: row.number, rows)
-        let old = try SystemCalls.status(place)
-        guard let identity = row.identity, old.identity.matches(identity) else {
-            throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we created")
-        }
-        if change.mode != nil { try changes.setMode(place, Self.backingMode(attributes.mode), old: old.mode) }
-        if change.modified != nil || change.accessed != nil {
-            try changes.setTimes(place, accessed: change.accessed, modified: change.modified, old: old)
-        }
-        let status = try SystemCalls.status(place)
-        if change.modified == nil {
-            try rows.setBackingChanged(row.number, status)
-        } else {
-            try rows.setBackingTimes(row.number, status)
-        }
-    }
-
-    /// Queues the placeholders of every name for after the commit, when they are made to match the index.
-    func refreshPlaceholders(of number: InodeNumber) throws {
-        for entry in try rows.entryRows(of: number) { changes.refreshPlaceholder(entry.name, in: entry.parent) }
     }
 }
 
@@ -110,7 +78,7 @@ extension ReplicaTransaction {
         try rows.execute(
             "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name, Data(value)])
         try rows.setChanged(number, now)
-        try enqueueItems(of: number)
+        try outbox.enqueueItems(of: number)
     }
 
     package func removeXattr(_ name: String, of number: InodeNumber) throws {
@@ -120,6 +88,6 @@ extension ReplicaTransaction {
         }
         try rows.execute("DELETE FROM xattrs WHERE inode = ? AND name = ?", [number.row, name])
         try rows.setChanged(number, now)
-        try enqueueItems(of: number)
+        try outbox.enqueueItems(of: number)
     }
 }

@@ -4,7 +4,7 @@ import Glibc
 package import Linux
 package import Model
 
-/// Changes of local bytes by the mount.
+/// Changes of local bytes by the mount, and what the container has of them.
 extension ReplicaTransaction {
     /// Notes that the bytes are about to change. Called and committed before the first write since the last upload:
     /// after a crash, any written bytes on the disk are known to be a local change.
@@ -19,8 +19,8 @@ extension ReplicaTransaction {
             _ = try rows.file(number)
             throw FileError(.superseded, "\(number) was evicted")
         }
-        if try rows.contents(of: number).incoming != nil { try keepUnseen(number) }
-        try enqueueItems(of: number)
+        if try rows.contents(of: number).incoming != nil { try history.keepUnseen(number) }
+        try outbox.enqueueItems(of: number)
         return generation
     }
 
@@ -86,22 +86,53 @@ extension ReplicaTransaction {
         return try rows.inodeRow(row.number)
     }
 
+    /// Notes that the container has the bytes that an inode had at `generation`.
+    ///
+    /// If they have changed since, they stay modified, and the item stays in the outbox.
+    package func markUploaded(_ number: InodeNumber, generation: Int64, content: Content) throws {
+        try rows.execute(
+            """
+            UPDATE inodes SET content = ?1, incoming = CASE WHEN generation = ?2 THEN NULL ELSE incoming END,
+            settled = CASE WHEN generation = ?2 THEN 0 ELSE settled END,
+            dirty = CASE WHEN generation = ?2 THEN 0 ELSE dirty END WHERE id = ?3
+            """, [content.packed, generation, number.row])
+    }
+
+    /// Notes the chunks of content that is not local, when only the manifest was known.
+    package func setKnownContent(_ number: InodeNumber, content: Content) throws {
+        let row = try rows.file(number)
+        guard !row.isLocal, try rows.contents(of: number).content == nil else {
+            throw FileError(.superseded, "the chunks of \(number) are known already")
+        }
+        try becomePlaceholder(row, content: content.packed, modified: row.attributes.modified)
+    }
+
+    package func rememberChunks(
+        _ chunks: [(hash: ChunkHash, stored: Content.Piece.Stored, byteCount: Int)]
+    ) throws {
+        for chunk in chunks {
+            try rows.execute(
+                "INSERT OR REPLACE INTO chunks(hash, pack, offset, bytes) VALUES(?, ?, ?, ?)",
+                [Data(chunk.hash.bytes), chunk.stored.pack.uuid, chunk.stored.offset, chunk.byteCount])
+        }
+    }
+
+    /// Notes why the bytes of a file cannot be transferred; `nil` when they can again.
+    package func setError(_ fault: ItemFault?, of number: InodeNumber) throws {
+        let text = try fault.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        try rows.execute("UPDATE entries SET error = ? WHERE inode = ?", [text, number.row])
+    }
+
     /// Truncates a file that is not local to zero, without fetching a byte of it; a running download ends.
     /// - Throws: `invalid` when it is local.
     package func replaceWithEmpty(_ number: InodeNumber) throws -> Descriptor {
         let row = try rows.file(number)
         guard !row.isLocal else { throw FileError(.invalid, "\(number) is local") }
-        try discardTransfer(of: number)
-        let entries = try rows.entryRows(of: number)
-        let places = try entries.map { entry in
-            BackingPlace(
-                directory: try backing.directory(entry.parent, rows, making: changes),
-                name: PlaceholderName.backingName(of: entry.name))
-        }
-        let first = places.first ?? backing.orphanPlace(of: number)
-        let descriptor = try changes.createFile(at: first, mode: Self.backingMode(row.attributes.mode))
+        try downloads.discard(of: number)
+        let (first, others) = try objects.newPlaces(of: number, try rows.entryRows(of: number))
+        let descriptor = try changes.createFile(at: first, mode: BackingObjects.mode(row.attributes.mode))
         try environment.stamp(descriptor)
-        for place in places.dropFirst() { try changes.link(first, as: place) }
+        for place in others { try changes.link(first, as: place) }
         try rows.execute("UPDATE inodes SET local = 1, incoming = NULL WHERE id = ?", [number.row])
         let status = try SystemCalls.status(of: descriptor)
         try rows.setBacking(number, status)
@@ -113,7 +144,7 @@ extension ReplicaTransaction {
         attributes.changed = max(status.modified, row.attributes.changed)
         try update(attributes)
         try rows.execute("UPDATE entries SET download_requested = 0, error = NULL WHERE inode = ?", [number.row])
-        try refreshPlaceholders(of: number)
+        try objects.refreshPlaceholders(of: number)
         return descriptor
     }
 }

@@ -1,10 +1,8 @@
 import GRDB
 import Foundation
-import Glibc
-import Linux
 package import Model
 
-/// Eviction of bytes, and the placeholders that represent them.
+/// Files that become placeholders: by eviction, and by a copy without bytes.
 extension ReplicaTransaction {
     /// Evicts the bytes of an unmodified file, which frees disk space. The caller has checked everything outside the index
     /// (open files, claims, pins, the container).
@@ -31,9 +29,9 @@ extension ReplicaTransaction {
         guard let packed = contents.incoming ?? contents.content else {
             throw FileError(.busy, "the chunks of \(number) are not known")
         }
-        try discardTransfer(of: number)
+        try downloads.discard(of: number)
         let removed = backing.removedPlace(of: number)
-        try moveBytes(of: entries, to: removed)
+        try objects.moveBytes(of: entries, to: removed)
         changes.remove(.init(place: removed))
         try becomePlaceholder(row, content: packed, modified: row.attributes.modified)
     }
@@ -51,12 +49,25 @@ extension ReplicaTransaction {
         try becomePlaceholder(row, content: content, modified: row.attributes.modified)
     }
 
-    /// Moves the one file behind all the names of an inode away from them.
-    func moveBytes(of entries: [EntryRow], to removed: BackingPlace) throws {
-        let places = try entries.map { try backing.objectPlace(of: $0, rows) }
-        guard let last = places.last else { return }
-        for place in places.dropLast() { try changes.unlinkName(place, keptAt: last) }
-        try changes.rename(last, to: removed)
+    /// Makes an empty file a copy of one that is not local, without fetching a byte: both refer to the same chunks.
+    ///
+    /// - Returns: Whether it was done; `false` when one of the two does not qualify, and the bytes must be copied.
+    package func share(_ source: InodeNumber, with copy: InodeNumber) throws -> Bool {
+        let original = try rows.file(source)
+        let row = try rows.file(copy)
+        let contents = try rows.contents(of: source)
+        guard source != copy, !original.isLocal, let content = contents.content, row.isLocal, row.attributes.size == 0
+        else { return false }
+        let entries = try rows.entryRows(of: copy)
+        guard !entries.isEmpty else { return false }
+        let removed = backing.removedPlace(of: copy)
+        try objects.moveBytes(of: entries, to: removed)
+        changes.remove(.init(place: removed))
+        try becomePlaceholder(row, content: content, modified: now)
+        try rows.setChanged(copy, now)
+        try rows.execute("UPDATE inodes SET dirty = 0, generation = generation + 1 WHERE id = ?", [copy.row])
+        try outbox.enqueueItems(of: copy)
+        return true
     }
 
     func becomePlaceholder(_ row: InodeRow, content: Data, modified: Timestamp) throws {
@@ -70,57 +81,6 @@ extension ReplicaTransaction {
                 size, InodeRow.placeholderBlocks(size: size), modified.rawValue, content, row.number.row,
             ])
         try rows.setBacking(row.number, nil)
-        try refreshPlaceholders(of: row.number)
-    }
-
-    /// Creates one batch of a directory's contents on the disk: placeholders, subdirectories, symbolic links.
-    /// - Returns: The last name of the batch; `nil` when the directory is done.
-    func writePlaceholders(in directory: InodeNumber, after name: ItemName?, limit: Int) throws -> ItemName? {
-        let row = try rows.inodeRow(directory)
-        guard row.kind == .directory else { throw FileError(.notDirectory, "\(directory)") }
-        guard row.visited < 2, row.attributes.linkCount > 0 else { return nil }
-        let handle = try backing.directory(directory, rows, making: changes)
-        let children = try rows.children(of: directory, after: name, limit: limit)
-        for child in children { try show(child, in: directory, handle) }
-        guard children.count == limit, let last = children.last else {
-            try rows.execute("UPDATE inodes SET visited = 2 WHERE id = ?", [directory.row])
-            return nil
-        }
-        // From the first batch on, new entries of the directory are created on the disk at once.
-        try rows.execute("UPDATE inodes SET visited = 1 WHERE id = ?", [directory.row])
-        return last.name
-    }
-
-    private func show(_ child: Child, in directory: InodeNumber, _ handle: Descriptor) throws {
-        switch child.attributes.kind {
-        case .file:
-            changes.refreshPlaceholder(child.name, in: directory)
-        case .directory:
-            _ = try backing.directory(child.attributes.inode, rows, making: changes)
-        case .symbolicLink:
-            try showSymbolicLink(child.name, child.attributes.inode, handle)
-        case .fifo, .socket, .characterDevice, .blockDevice:
-            break
-        }
-    }
-
-    /// Creates a symbolic link on the disk that so far exists only in the index.
-    func showSymbolicLink(_ name: ItemName, _ number: InodeNumber, _ handle: Descriptor) throws {
-        let row = try rows.inodeRow(number)
-        // A second name of the link would need the place of the first: it exists only in the index.
-        guard row.identity == nil, row.attributes.linkCount == 1, let target = row.target?.string,
-            // A target that the disk cannot hold still appears in the mount.
-            (1..<Int(PATH_MAX)).contains(target.utf8.count), !target.utf8.contains(0)
-        else { return }
-        let place = BackingPlace(directory: handle, name: PlaceholderName.backingName(of: name))
-        try changes.makeSymbolicLink(at: place, to: target)
-        try rows.setBacking(number, try SystemCalls.status(place))
-    }
-
-    /// Creates a new entry on the disk if the directory's other entries are there already.
-    func showIfVisited(_ name: ItemName, in parent: InodeNumber) throws {
-        guard try rows.inodeRow(parent).visited > 0 else { return }
-        let handle = try backing.directory(parent, rows, making: changes)
-        try show(Child(name: name, attributes: try rows.lookup(name, in: parent)), in: parent, handle)
+        try objects.refreshPlaceholders(of: row.number)
     }
 }

@@ -28,14 +28,7 @@ extension ReplicaTransaction {
         for entry in try rows.entryRows(of: number) where entry.isExcluded != isExcluded {
             try rows.setExcluded(isExcluded, entry.name, in: entry.parent)
             let isSynced = try !isExcluded && isSynced(sample(of: row), entry.name, in: rows.parentInfo(entry.parent))
-            guard isSynced != (entry.item != nil) else { continue }
-            let item = try carry(entry, row, isSynced: isSynced)
-            try rows.execute(
-                "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
-                [item?.uuid, entry.parent.row, entry.name.string])
-            if let item { try enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
-            if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
-            if row.kind == .directory { try carryContents(of: number, isSynced: isSynced) }
+            try carryInPlace(entry, row, isSynced: isSynced)
         }
         if isExcluded { try forgetContent(of: row) }
     }

@@ -48,10 +48,8 @@ extension ReplicaTransaction {
                 try isSynced(sample(of: row), entry.name, in: rows.parentInfo(entry.parent))
             else { continue }
             let item = environment.makeItemID()
-            try rows.execute(
-                "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
-                [item.uuid, entry.parent.row, entry.name.string])
-            try enqueue(item)
+            try rows.setItem(item, of: entry.name, in: entry.parent)
+            try outbox.enqueue(item)
             if row.kind == .directory { try carryContents(of: row.number, isSynced: true) }
             count += 1
         }

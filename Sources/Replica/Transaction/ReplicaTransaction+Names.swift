@@ -1,6 +1,4 @@
-import CLinux
 import GRDB
-import Glibc
 import Linux
 package import Model
 
@@ -29,9 +27,8 @@ extension ReplicaTransaction {
     ) throws -> (attributes: Attributes, bytes: Descriptor) {
         var new = new
         let item = try prepare(&new, name, in: parent)
-        let directory = try backing.directory(parent, rows, making: changes)
-        let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
-        let descriptor = try changes.createFile(at: place, mode: Self.backingMode(new.mode))
+        let place = try objects.newPlace(of: name, in: parent)
+        let descriptor = try changes.createFile(at: place, mode: BackingObjects.mode(new.mode))
         try DescriptorReserve.spare(descriptor)
         // The time of the first stat is that of the bytes, so that the first write cannot move it back.
         if environment.diskTime == nil { try descriptor.setTimes(modified: now) }
@@ -53,8 +50,7 @@ extension ReplicaTransaction {
         guard let target = new.target?.string else { throw FileError(.invalid, "\(name) has no target") }
         var new = new
         let item = try prepare(&new, name, in: parent)
-        let directory = try backing.directory(parent, rows, making: changes)
-        let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
+        let place = try objects.newPlace(of: name, in: parent)
         try changes.makeSymbolicLink(at: place, to: target)
         var row = row(new)
         row.stand(on: try SystemCalls.status(place))
@@ -73,8 +69,7 @@ extension ReplicaTransaction {
         let item = try prepare(sample(of: row), name, in: parent, try rows.parentInfo(parent))
         if row.identity != nil {
             let old = try backing.objectPlace(of: first, rows)
-            let directory = try backing.directory(parent, rows, making: changes)
-            let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
+            let new = try objects.newPlace(of: name, in: parent)
             try changes.link(old, as: new)
             changes.notedNewFile(in: parent)
             try rows.setBackingChanged(number, try SystemCalls.status(new))
@@ -88,7 +83,7 @@ extension ReplicaTransaction {
             """, [number.row])
         try rows.addLinks(number, 1, changed: now)
         try touch(parent)
-        if let item { try enqueue(item) }
+        if let item { try outbox.enqueue(item) }
         if !row.isLocal { changes.refreshPlaceholder(name, in: parent) }
         return try rows.attributes(of: number)
     }
@@ -100,7 +95,7 @@ extension ReplicaTransaction {
         let entry = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
         guard row.kind != .directory else { throw FileError(.isDirectory, name.string) }
-        try leaveItem(of: entry)
+        try outbox.leaveItem(of: entry)
         let removed = try removeEntry(entry, row)
         try touch(parent)
         return removed
@@ -113,7 +108,7 @@ extension ReplicaTransaction {
         let row = try rows.inodeRow(entry.inode)
         guard row.kind == .directory else { throw FileError(.notDirectory, name.string) }
         guard try rows.isEmpty(row.number) else { throw FileError(.notEmpty, name.string) }
-        try leaveItem(of: entry)
+        try outbox.leaveItem(of: entry)
         let removed = try removeEntry(entry, row)
         try touch(parent)
         return removed
@@ -123,7 +118,7 @@ extension ReplicaTransaction {
     func removeEntry(_ entry: EntryRow, _ row: InodeRow) throws -> RemovedEntry {
         let isDirectory = row.kind == .directory
         let left: UInt32 = isDirectory ? 0 : row.attributes.linkCount - 1
-        try removeObject(of: entry, row, isLast: left == 0)
+        try objects.remove(entry, row, isLast: left == 0)
         try rows.deleteEntry(entry.name, in: entry.parent)
         try rows.execute(
             "UPDATE inodes SET links = ?, changed = ? WHERE id = ?", [Int64(left), now.rawValue, row.number.row])
@@ -132,63 +127,13 @@ extension ReplicaTransaction {
         return RemovedEntry(inode: row.number, kind: row.kind, linkCount: left, item: entry.item)
     }
 
-    /// Removes the object under an entry's name from the backing directory: the bytes of a file that loses its last
-    /// name are kept among the removed.
-    func removeObject(of entry: EntryRow, _ row: InodeRow, isLast: Bool) throws {
-        guard row.identity != nil else { return }
-        let place = try backing.objectPlace(of: entry, rows)
-        if row.kind == .directory {
-            try removeDirectoryObject(at: place, row.number)
-            return
-        }
-        if row.kind == .symbolicLink {
-            let removed = backing.removedPlace(of: row.number)
-            try changes.rename(place, to: removed)
-            changes.remove(.init(place: removed))
-            if isLast { try rows.setBacking(row.number, nil) }
-        } else if isLast {
-            let orphan = backing.orphanPlace(of: row.number)
-            try changes.rename(place, to: orphan)
-            try rows.setBackingChanged(row.number, try SystemCalls.status(orphan))
-        } else {
-            // The bytes stay under another name, so this one can be removed at once and created again.
-            let other = try otherPlace(of: entry)
-            try changes.unlinkName(place, keptAt: other)
-            try rows.setBackingChanged(row.number, try SystemCalls.status(other))
-        }
-    }
-
-    private func otherPlace(of entry: EntryRow) throws -> BackingPlace {
-        guard let other = try rows.otherEntryRow(than: entry) else {
-            throw FileError(.inputOutput, "\(entry.name) has no other name in the index")
-        }
-        return try backing.objectPlace(of: other, rows)
-    }
-
-    private func removeDirectoryObject(at place: BackingPlace, _ number: InodeNumber) throws {
-        let directory = try SystemCalls.open(place, CLinux_O_PATH | O_DIRECTORY)
-        for name in try SystemCalls.names(in: directory) {
-            let inner = BackingPlace(directory: directory, name: name)
-            // A leftover placeholder belongs to no file any more; any other file is a user's.
-            guard try PlaceholderFile.read(inner) != nil else {
-                throw FileError(.notEmpty, "\(place.name): \(name) in the backing directory is not a file of the mount")
-            }
-            try SystemCalls.unlink(inner)
-        }
-        let removed = backing.removedPlace(of: number)
-        try changes.rename(place, to: removed)
-        changes.remove(.init(place: removed, isDirectory: true))
-        backing.forgetHandle(of: number)
-        try rows.setBacking(number, nil)
-    }
-
     /// Deletes a file without names, which frees disk space; does nothing for a file that has one.
     package func forget(_ number: InodeNumber) throws {
         guard number != .root else { return }
         let row: InodeRow
         do { row = try rows.inodeRow(number) } catch let error as FileError where error.code == .notFound { return }
         guard row.attributes.linkCount == 0 else { return }
-        try discardTransfer(of: number)
+        try downloads.discard(of: number)
         if row.kind == .file, row.isLocal {
             // Bytes that the container has can be fetched again if a power failure undoes this commit.
             changes.remove(
@@ -203,9 +148,6 @@ extension ReplicaTransaction {
 // MARK: Parts of creating a name
 
 extension ReplicaTransaction {
-    /// The owner can always read and write the object on the disk; the mount keeps the real mode.
-    static func backingMode(_ mode: UInt16) -> UInt16 { (mode | 0o600) & 0o777 }
-
     /// Checks that a new file can get its name, and applies the attributes that it inherits from its directory.
     /// - Returns: The item that it will be; `nil` when it is not synced.
     func prepare(_ new: inout NewItem, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
@@ -246,7 +188,7 @@ extension ReplicaTransaction {
         try rows.insertEntry(name, in: parent, inode: number, item: item)
         if row.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
         if touchesParent { try touch(parent) }
-        if let item { try enqueue(item) }
+        if let item { try outbox.enqueue(item) }
         var attributes = row.attributes
         attributes.inode = number
         return attributes
@@ -257,7 +199,7 @@ extension ReplicaTransaction {
         try rows.execute(
             "UPDATE inodes SET modified = ?1, changed = ?1 WHERE id = ?2", [now.rawValue, directory.row])
         // Its time is part of its record, and must be the same on every device.
-        try enqueueItems(of: directory)
+        try outbox.enqueueItems(of: directory)
     }
 }
 

@@ -27,7 +27,7 @@ extension ReplicaTransaction {
         try writeXattrs(record.xattrs, of: inode)
         if record.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
         try rows.setChanged(parent, now)
-        try showIfVisited(record.name, in: parent)
+        try objects.showIfVisited(record.name, in: parent)
         return inode
     }
 
@@ -70,13 +70,13 @@ extension ReplicaTransaction {
         if row.kind == .directory, try rows.isInside(parent, row.number) {
             throw FileError(.invalid, "\(name) cannot be moved into itself")
         }
-        try moveObject(of: source, row, to: name, in: parent)
+        try objects.move(source, row, to: name, in: parent)
         try rows.execute(
             "UPDATE entries SET parent = ?, name = ? WHERE parent = ? AND name = ?",
             [parent.row, name.string, source.parent.row, source.name.string])
         try moveLinks(row, from: source.parent, to: parent)
         for changed in [row.number, source.parent, parent] { try rows.setChanged(changed, now) }
-        refresh(source, name, parent, row)
+        objects.refreshPlaceholders(source, name, parent, row)
         guard let moved = try rows.entry(name, in: parent) else { throw FileError(.notFound, name.string) }
         return moved
     }
@@ -95,7 +95,7 @@ extension ReplicaTransaction {
         }
         try update(attributes)
         let hasNewTime = attributes.modified != row.attributes.modified
-        try updateObject(
+        try objects.update(
             row, to: attributes,
             AttributeChange(
                 mode: attributes.mode == row.attributes.mode ? nil : attributes.mode,
@@ -109,14 +109,12 @@ extension ReplicaTransaction {
         if row.identity != nil {
             for entry in try rows.entryRows(of: row.number) {
                 guard let place = try objectIfPresent(entry) else { continue }
-                let removed = backing.removedPlace(of: row.number)
-                try changes.rename(place, to: removed)
-                changes.remove(.init(place: removed))
+                try objects.discard(place, of: row.number)
             }
             try rows.setBacking(row.number, nil)
         }
         try rows.execute("UPDATE inodes SET target = ? WHERE id = ?", [target.string, row.number.row])
-        for entry in try rows.entryRows(of: row.number) { try showIfVisited(entry.name, in: entry.parent) }
+        for entry in try rows.entryRows(of: row.number) { try objects.showIfVisited(entry.name, in: entry.parent) }
     }
 
     private func objectIfPresent(_ entry: EntryRow) throws -> BackingPlace? {
@@ -137,7 +135,7 @@ extension ReplicaTransaction {
         if row.kind == .directory, try !rows.isEmpty(row.number) { throw FileError(.notEmpty, entry.name.string) }
         if let item = source.item {
             try rows.outbox.dequeue(item)
-            try keepHistory(of: item, replaced: replaced, isDeleted: true)
+            try history.keep(of: item, replaced: replaced, isDeleted: true)
         }
         let removed = try removeEntry(source, row)
         try rows.setChanged(source.parent, now)
@@ -152,9 +150,7 @@ extension ReplicaTransaction {
             throw FileError(.invalid, "\(entry.name) is an item of the container already")
         }
         if let old = source.item { try rows.outbox.dequeue(old) }
-        try rows.execute(
-            "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
-            [item.uuid, source.parent.row, source.name.string])
+        try rows.setItem(item, of: source.name, in: source.parent)
         // A placeholder contains its item's id.
         if try !rows.inodeRow(source.inode).isLocal { changes.refreshPlaceholder(source.name, in: source.parent) }
         guard let adopted = try rows.entry(source.name, in: source.parent) else {
@@ -172,6 +168,15 @@ extension ReplicaTransaction {
         return row
     }
 
+    /// Notes the human name of a device.
+    package func rememberDevice(_ device: DeviceID, name: String) throws {
+        try rows.execute(
+            """
+            INSERT INTO devices(device, name) VALUES(?, ?)
+            ON CONFLICT(device) DO UPDATE SET name = excluded.name WHERE name <> excluded.name
+            """, [device.description, name])
+    }
+
     private func writeBase(_ record: ItemRecord, _ number: CommitNumber) throws {
         try keepReplacedBytes(record)
         try rows.execute(
@@ -186,7 +191,7 @@ extension ReplicaTransaction {
         guard record.kind == .file, let base = try rows.entry(of: record.id)?.base,
             base.content != record.content || base.conflicts != record.conflicts
         else { return }
-        try keepHistory(of: record.id, replaced: replaced, isDeleted: false)
+        try history.keep(of: record.id, replaced: replaced, isDeleted: false)
     }
 
     private func writeXattrs(_ xattrs: [AttributeName: Data], of number: InodeNumber) throws {

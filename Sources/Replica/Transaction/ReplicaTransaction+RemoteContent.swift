@@ -26,13 +26,13 @@ extension ReplicaTransaction {
             try rows.execute(
                 "UPDATE inodes SET content = ?, incoming = NULL WHERE id = ?", [packed, row.number.row])
             // Chunks that moved to other packs: the same bytes are fetched from another place.
-            if present != packed { try discardTransfer(of: row.number) }
+            if present != packed { try downloads.discard(of: row.number) }
             return row.number
         }
         if row.attributes.linkCount > 1 || (inUse && !row.isLocal) {
             return try separate(source, row, content: packed, byteCount: content.byteCount, modified: modified)
         }
-        try discardTransfer(of: row.number)
+        try downloads.discard(of: row.number)
         if row.isLocal {
             // Programs that compare times, such as make and rsync, must see a change when the new bytes come.
             try rows.execute(
@@ -47,12 +47,20 @@ extension ReplicaTransaction {
         return row.number
     }
 
+    /// Keeps a link target that lost: it becomes a new item under `name`, and waits to be uploaded.
+    package func keepLink(to target: LinkTarget, like entry: Entry, as name: ItemName) throws {
+        let row = try rows.inodeRow(entry.inode)
+        var new = NewItem.symbolicLink(to: target.string)
+        (new.owner, new.group) = (row.attributes.owner, row.attributes.group)
+        _ = try make(new, as: name, in: entry.parent)
+    }
+
     /// Gives an entry a fresh inode that is not local.
     private func separate(
         _ entry: EntryRow, _ row: InodeRow, content: Data?, byteCount: Int64, modified: Timestamp
     ) throws -> InodeNumber {
         let left = row.attributes.linkCount - 1
-        try removeObject(of: entry, row, isLast: left == 0)
+        try objects.remove(entry, row, isLast: left == 0)
         let new = try insertPlaceholder(like: row, content: content, modified: modified, size: byteCount)
         try rows.execute(
             "UPDATE entries SET inode = ? WHERE parent = ? AND name = ?",

@@ -1,5 +1,4 @@
 import GRDB
-import Linux
 package import Model
 
 /// Renames by the mount. Related: `renameat2(2)`.
@@ -50,7 +49,7 @@ extension ReplicaTransaction {
     ) throws {
         // Before the object moves: its bytes may count.
         let isSynced = try isSynced(source, row, at: name, in: destination)
-        try moveObject(of: source, row, to: name, in: parent)
+        try objects.move(source, row, to: name, in: parent)
         let item = try carry(source, row, isSynced: isSynced)
         try rows.execute(
             "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?",
@@ -60,11 +59,11 @@ extension ReplicaTransaction {
         try moveLinks(row, from: source.parent, to: parent)
         try touch(source.parent)
         try touch(parent)
-        if let item { try enqueue(item) }
+        if let item { try outbox.enqueue(item) }
         if row.kind == .directory, isSynced != (source.item != nil) {
             try carryContents(of: row.number, isSynced: isSynced)
         }
-        refresh(source, name, parent, row)
+        objects.refreshPlaceholders(source, name, parent, row)
     }
 
     private func replace(
@@ -73,7 +72,7 @@ extension ReplicaTransaction {
         let keepsItem = target.item != nil && row.kind == other.kind && row.kind != .directory
         guard keepsItem, let item = target.item else {
             let position = try rows.position(of: target.name, in: target.parent)
-            try leaveItem(of: target)
+            try outbox.leaveItem(of: target)
             let removed = try removeEntry(target, other)
             var source = source
             if target.isExcluded {
@@ -88,23 +87,23 @@ extension ReplicaTransaction {
         }
         try keepUnseenOfMoved(row)
         try carryConflicts(from: source, to: item)
-        try leaveItem(of: source)
+        try outbox.leaveItem(of: source)
         if try rows.contents(of: other.number).incoming != nil, let seen = try rows.entry(of: item) {
             // The saving program cannot have read the newer bytes, which are still incoming.
-            try keepUnseenVersion(of: seen)
+            try history.keepUnseenVersion(of: seen)
         }
         let left = other.attributes.linkCount - 1
         let wish = try rows.downloadWish(for: row.number)
-        try removeObject(of: target, other, isLast: left == 0)
-        try moveObject(of: source, row, to: target.name, in: target.parent)
+        try objects.remove(target, other, isLast: left == 0)
+        try objects.move(source, row, to: target.name, in: target.parent)
         try rows.deleteEntry(source.name, in: source.parent)
         try setInode(of: target, to: row.number, wish)
         try rows.addLinks(other.number, -1, changed: now)
         try rows.setChanged(row.number, now)
         try touch(source.parent)
         try touch(target.parent)
-        try enqueue(item)
-        refresh(source, target.name, target.parent, row, other)
+        try outbox.enqueue(item)
+        objects.refreshPlaceholders(source, target.name, target.parent, row, other)
         return RemovedEntry(inode: other.number, kind: other.kind, linkCount: left, item: nil)
     }
 
@@ -114,7 +113,7 @@ extension ReplicaTransaction {
         guard row.attributes.linkCount == 1, try rows.contents(of: row.number).incoming != nil else { return }
         try rows.execute(
             "UPDATE inodes SET modified = coalesce(local_modified, modified) WHERE id = ?", [row.number.row])
-        try keepUnseen(row.number)
+        try history.keepUnseen(row.number)
     }
 
     /// The bytes move to another item, and with them the conflict versions that lost against them.
@@ -123,7 +122,7 @@ extension ReplicaTransaction {
             let target = try rows.entry(of: item)
         else { return }
         let new = conflicts.filter { version in !target.conflicts.contains { $0.isSameEdit(as: version) } }
-        try setConflicts(target.conflicts + new, of: target)
+        try history.setConflicts(target.conflicts + new, of: target)
     }
 
     private func exchange(
@@ -135,14 +134,14 @@ extension ReplicaTransaction {
         // Before the objects move: their bytes may count.
         let isSourceSynced = try isSynced(source, row, at: target.name, in: rows.parentInfo(target.parent))
         let isTargetSynced = try isSynced(target, other, at: source.name, in: rows.parentInfo(source.parent))
-        try exchangeObjects(source, row, target, other)
+        try objects.exchange(source, row, target, other)
         if row.kind == other.kind && row.kind != .directory {
             try keepUnseenOfMoved(row)
             try keepUnseenOfMoved(other)
             let wish = try rows.downloadWish(for: row.number)
             try setInode(of: source, to: other.number, try rows.downloadWish(for: other.number))
             try setInode(of: target, to: row.number, wish)
-            for item in [source.item, target.item].compactMap({ $0 }) { try enqueue(item) }
+            for item in [source.item, target.item].compactMap({ $0 }) { try outbox.enqueue(item) }
         } else {
             try exchangeItems(source, row, isSourceSynced, target, other, isTargetSynced)
         }
@@ -150,7 +149,7 @@ extension ReplicaTransaction {
         try rows.setChanged(other.number, now)
         try touch(source.parent)
         try touch(target.parent)
-        refresh(source, target.name, target.parent, row, other)
+        objects.refreshPlaceholders(source, target.name, target.parent, row, other)
         return Renamed(
             moved: row.number, exchanged: other.number, requestedDownloads: requestedDownloads, departed: departed)
     }
@@ -189,11 +188,17 @@ extension ReplicaTransaction {
         ]
         for (entry, row, item, place, isSynced) in ends {
             if item == nil { try clearBase(place.name, in: place.parent) }
-            if let item { try enqueue(item) }
+            if let item { try outbox.enqueue(item) }
             if row.kind == .directory, isSynced != (entry.item != nil) {
                 try carryContents(of: row.number, isSynced: isSynced)
             }
         }
+    }
+
+    func moveLinks(_ row: InodeRow, from old: InodeNumber, to new: InodeNumber) throws {
+        guard row.kind == .directory, old != new else { return }
+        try rows.addLinks(old, -1, changed: now)
+        try rows.addLinks(new, 1, changed: now)
     }
 }
 
@@ -205,13 +210,13 @@ extension ReplicaTransaction {
         if isSynced { return entry.item ?? environment.makeItemID() }
         if entry.item != nil { departed.note(row) }
         if entry.item != nil, row.kind == .file, !row.isLocal { try requestLastBytes(of: row.number) }
-        try leaveItem(of: entry)
+        try outbox.leaveItem(of: entry)
         return nil
     }
 
     /// The item is deleted from the container, and its bytes after their grace period: by then they must be local.
     private func requestLastBytes(of number: InodeNumber) throws {
-        try setDownloadRequested(true, of: number)
+        try downloads.setRequested(true, of: number)
         requestedDownloads.append(number)
     }
 
@@ -223,16 +228,19 @@ extension ReplicaTransaction {
                 try self.isSynced(
                     sample(of: row), entry.name, in: ParentInfo(directory: directory, isSynced: isSynced))
                 && !entry.isExcluded
-            guard itemTravels != (entry.item != nil) else { continue }
-            let item = try carry(entry, row, isSynced: itemTravels)
-            try rows.execute(
-                "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
-                [item?.uuid, entry.parent.row, entry.name.string])
-            if let item { try enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
-            // A placeholder contains its item's id.
-            if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
-            if row.kind == .directory { try carryContents(of: row.number, isSynced: itemTravels) }
+            try carryInPlace(entry, row, isSynced: itemTravels)
         }
+    }
+
+    /// Starts or ceases to sync an entry at its place, and the contents of a directory with it.
+    func carryInPlace(_ entry: EntryRow, _ row: InodeRow, isSynced: Bool) throws {
+        guard isSynced != (entry.item != nil) else { return }
+        let item = try carry(entry, row, isSynced: isSynced)
+        try rows.setItem(item, of: entry.name, in: entry.parent)
+        if let item { try outbox.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
+        // A placeholder contains its item's id.
+        if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
+        if row.kind == .directory { try carryContents(of: row.number, isSynced: isSynced) }
     }
 
     func clearBase(_ name: ItemName, in parent: InodeNumber) throws {
@@ -241,47 +249,5 @@ extension ReplicaTransaction {
             UPDATE entries SET base = NULL, base_number = 0, base_parent = NULL, conflicts = NULL
             WHERE parent = ? AND name = ?
             """, [parent.row, name.string])
-    }
-}
-
-// MARK: The backing directory
-
-extension ReplicaTransaction {
-    /// Moves the object on the disk under an entry's name; a file that is not local has nothing there but a
-    /// placeholder.
-    func moveObject(of entry: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber) throws {
-        guard row.identity != nil else { return }
-        let old = try backing.objectPlace(of: entry, rows)
-        let directory = try backing.directory(parent, rows, making: changes)
-        let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
-        try changes.rename(old, to: new)
-        if row.isModified { changes.notedNewFile(in: parent) }
-        if row.kind == .file { try rows.setBackingChanged(row.number, try SystemCalls.status(new)) }
-    }
-
-    private func exchangeObjects(_ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow) throws {
-        guard row.identity != nil, other.identity != nil else {
-            try moveObject(of: source, row, to: target.name, in: target.parent)
-            return try moveObject(of: target, other, to: source.name, in: source.parent)
-        }
-        let one = try backing.objectPlace(of: source, rows)
-        let two = try backing.objectPlace(of: target, rows)
-        try changes.exchange(one, two)
-        for entry in [source, target] { changes.notedNewFile(in: entry.parent) }
-        if row.kind == .file { try rows.setBackingChanged(row.number, try SystemCalls.status(two)) }
-        if other.kind == .file { try rows.setBackingChanged(other.number, try SystemCalls.status(one)) }
-    }
-
-    func moveLinks(_ row: InodeRow, from old: InodeNumber, to new: InodeNumber) throws {
-        guard row.kind == .directory, old != new else { return }
-        try rows.addLinks(old, -1, changed: now)
-        try rows.addLinks(new, 1, changed: now)
-    }
-
-    /// Only a file that is not local has a placeholder to update.
-    func refresh(_ old: EntryRow, _ name: ItemName, _ parent: InodeNumber, _ rows: InodeRow...) {
-        guard !rows.allSatisfy(\.isLocal) else { return }
-        changes.refreshPlaceholder(old.name, in: old.parent)
-        changes.refreshPlaceholder(name, in: parent)
     }
 }

@@ -8,7 +8,46 @@ package struct RestoredName: Hashable, Sendable {
     package var parent: InodeNumber
 }
 
+/// Restored deletions and versions.
 extension ReplicaTransaction {
+    /// Gives a file other bytes that the container has, as a local change: they are downloaded on access, and the item
+    /// waits in the outbox.
+    ///
+    /// - Returns: The inode of the entry, which may be new.
+    /// - Throws: `busy` when the bytes are modified here and not in the container yet.
+    package func replaceContent(
+        _ entry: Entry, with content: Content, modified: Timestamp, inUse: Bool
+    ) throws -> InodeNumber {
+        guard let item = entry.item else { throw FileError(.invalid, "\(entry.name) is not synced") }
+        let number = try setContent(entry, content: content, modified: modified, inUse: inUse)
+        let row = try rows.inodeRow(number)
+        var attributes = row.attributes
+        attributes.modified = modified
+        attributes.changed = now
+        try update(attributes)
+        try objects.update(
+            row, to: attributes, AttributeChange(modified: attributes.localModified == nil ? modified : nil))
+        try outbox.enqueue(item)
+        return number
+    }
+
+    /// Restores a deleted item; its bytes are downloaded on access.
+    ///
+    /// - Parameter content: A file's chunks.
+    /// - Throws: `exists` when the name is taken.
+    package func restore(
+        _ record: ItemRecord, content: Content?, in parent: InodeNumber, as name: ItemName
+    ) throws {
+        var record = record
+        record.name = name
+        _ = try insert(record, content: content, in: parent, number: 0)
+        guard let entry = try rows.entry(of: record.id) else { throw FileError(.notFound, name.string) }
+        // The container no longer has the item.
+        try clearBase(entry)
+        try touch(parent)
+        try outbox.enqueue(record.id)
+    }
+
     /// Restores unconfirmed local deletions from the container's state: a file's bytes are not local.
     ///
     /// - Parameter limit: How many items one change restores at most, directories above them not counted.
@@ -48,7 +87,7 @@ extension ReplicaTransaction {
         if name != record.name || directory == nil {
             // Its place differs from the container's.
             if let entry = try rows.entry(of: item) { try setBase(entry, record: record, number: deleted.number) }
-            try enqueue(item)
+            try outbox.enqueue(item)
         }
         restored.append(RestoredName(name: name, parent: parent))
         return inode

@@ -11,6 +11,7 @@ package final class ReplicaTransaction {
     package let rows: Rows
     let backing: BackingDirectory
     let changes: BackingChanges
+    let objects: BackingObjects
     let environment: ReplicaEnvironment
     /// The instant of the change: the same for everything in it.
     let now: Timestamp
@@ -27,10 +28,15 @@ package final class ReplicaTransaction {
         self.rows = rows
         self.backing = backing
         self.changes = changes
+        objects = BackingObjects(rows: rows, backing: backing, changes: changes)
         self.environment = environment
         now = environment.now()
         replaced = now
     }
+
+    package var outbox: OutboxChanges { OutboxChanges(transaction: self) }
+    package var downloads: StagedDownloads { StagedDownloads(transaction: self) }
+    package var history: ItemHistory { ItemHistory(transaction: self) }
 
     /// The instant of the change, or that of an earlier one which the disk's finer clock has put a tick after it.
     func later(than other: Timestamp) -> Timestamp {

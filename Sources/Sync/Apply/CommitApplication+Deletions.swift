@@ -62,14 +62,14 @@ extension CommitApplication {
     mutating func keepAlthoughDeleted(_ entry: Entry) throws {
         guard let item = entry.item else { return }
         try transaction.clearBase(entry)
-        try transaction.enqueue(item)
+        try transaction.outbox.enqueue(item)
         effects.queued = true
         effects.log.append("\(entry.name) was deleted on another device but has local changes; keeping it")
         if entry.parent != .root, let parent = try rows.entries(of: entry.parent).first,
             let parentItem = parent.item, tombstones.contains(parentItem)
         {
             try transaction.clearBase(parent)
-            try transaction.enqueue(parentItem)
+            try transaction.outbox.enqueue(parentItem)
         }
     }
 
@@ -87,7 +87,7 @@ extension CommitApplication {
         guard try rows.outbox.isDeletionQueued(record.id), let deleted = try rows.deletedItem(record.id)?.record,
             !isEdit(record, of: deleted)
         else { return false }
-        try transaction.renewDeletion(record, number: commit.sequence)
+        try transaction.outbox.renewDeletion(record, number: commit.sequence)
         return true
     }
 

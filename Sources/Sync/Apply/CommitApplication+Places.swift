@@ -55,7 +55,7 @@ extension CommitApplication {
         let moved = try transaction.move(entry, to: old, as: name)
         let isPlaced = try isPlaced(moved, as: base)
         if let item = moved.item, isTaken || !isPlaced {
-            try transaction.enqueue(item)
+            try transaction.outbox.enqueue(item)
             effects.queued = true
         }
         effects.kernel.append(.entryChanged(entry.name, entry.parent))

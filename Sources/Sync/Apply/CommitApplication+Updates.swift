@@ -91,20 +91,20 @@ extension CommitApplication {
         // The kernel caches a link's target as it caches bytes.
         effects.kernel.append(.inodeChanged(now.inode, bytes: record.kind == .symbolicLink))
         if now.conflicts != decision.conflicts {
-            try transaction.setConflicts(decision.conflicts, of: now)
+            try transaction.history.setConflicts(decision.conflicts, of: now)
             noteConflicts(decision.conflicts, of: now)
         }
         try transaction.setBase(now, record: record, number: commit.sequence)
         if now.isQueued {
-            try transaction.dequeueAll(record.id)
+            try transaction.outbox.dequeueAll(record.id)
             let isPlaced = try isPlaced(now, as: record)
             if decision.staysQueued || !isPlaced {
-                try transaction.enqueue(record.id)
+                try transaction.outbox.enqueue(record.id)
                 effects.queued = true
             }
         } else if now.parent == .root, try !isPlaced(now, as: record), record.parent != .root {
             // Its directory is unknown here, see parent(of:): as for a new item, the others learn where it is.
-            try transaction.enqueue(record.id)
+            try transaction.outbox.enqueue(record.id)
             effects.queued = true
         }
     }
@@ -118,7 +118,7 @@ extension CommitApplication {
                 other.base?.mode == now.mode && other.base?.modified == now.modified && other.base?.xattrs == xattrs
             // A queued item may have been read before the change: it is read again.
             guard let item = other.item, !isSame || other.isQueued else { continue }
-            try transaction.enqueue(item)
+            try transaction.outbox.enqueue(item)
             effects.queued = true
         }
     }

@@ -64,7 +64,7 @@ struct CommitApplication {
         var directories: [Entry] = []
         for tombstone in commit.tombstones where recordByID[tombstone.id] == nil {
             guard let entry = try rows.entry(of: tombstone.id) else {
-                try transaction.dequeueDeletion(tombstone.id)
+                try transaction.outbox.dequeueDeletion(tombstone.id)
                 continue
             }
             if try rows.inode(entry.inode).attributes.kind == .directory {
@@ -77,7 +77,7 @@ struct CommitApplication {
         try removeDirectories(directories)
         try removeRevived()
         // In the same transaction, so that a crash cannot leave the older bytes here for good.
-        for inode in effects.downloads { try transaction.setDownloadRequested(true, of: inode) }
+        for inode in effects.downloads { try transaction.downloads.setRequested(true, of: inode) }
         try transaction.setApplied(commit.sequence, nonce: isCommit ? commit.nonce : nil)
     }
 
@@ -141,7 +141,7 @@ struct CommitApplication {
     private mutating func revive(_ deleted: EarlierState, in above: InodeNumber) throws -> InodeNumber {
         let item = deleted.record.id
         if let occupant = try rows.entry(deleted.record.name, in: above) { try makeRoom(occupant) }
-        try transaction.dequeueDeletion(item)
+        try transaction.outbox.dequeueDeletion(item)
         revived.insert(item)
         let inode = try transaction.insert(deleted.record, content: nil, in: above, number: deleted.number)
         effects.kernel.append(.entryChanged(deleted.record.name, above))
@@ -158,14 +158,14 @@ struct CommitApplication {
             try makeRoom(occupant)
         }
         // Deleted here, edited on another device: the edit wins, and the queued deletion is dropped.
-        try transaction.dequeueDeletion(record.id)
+        try transaction.outbox.dequeueDeletion(record.id)
         let inode = try transaction.insert(record, content: contents[record.id], in: directory, number: commit.sequence)
         if let entry = try rows.entry(of: record.id), !record.conflicts.isEmpty {
-            try transaction.setConflicts(record.conflicts, of: entry)
+            try transaction.history.setConflicts(record.conflicts, of: entry)
         }
         effects.kernel.append(.entryChanged(record.name, directory))
         if directory == .root, record.parent != .root {
-            try transaction.enqueue(record.id)
+            try transaction.outbox.enqueue(record.id)
             effects.queued = true
         }
         if record.kind == .file, let entry = try rows.entry(of: record.id), try rows.isPinned(entry) {
@@ -182,7 +182,7 @@ struct CommitApplication {
     private mutating func wasRemovedSince(_ record: ItemRecord) throws -> Bool {
         if try rows.outbox.isDeletionQueued(record.id) { return true }
         guard try rows.outbox.wasSent(record.id) else { return false }
-        try transaction.enqueueDeletion(record, base: commit.sequence)
+        try transaction.outbox.enqueueDeletion(record, base: commit.sequence)
         effects.queued = true
         return true
     }
@@ -210,12 +210,12 @@ struct CommitApplication {
         if inode.isModified, let content = contents[record.id] {
             try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
         }
-        try transaction.dequeueDeletion(record.id)
+        try transaction.outbox.dequeueDeletion(record.id)
         try transaction.setMetadata(entry.inode, from: record)
         if inode.attributes.linkCount > 1, record.kind != .directory { try shareMetadata(of: entry) }
-        try transaction.setConflicts(record.conflicts, of: entry)
+        try transaction.history.setConflicts(record.conflicts, of: entry)
         try transaction.setBase(entry, record: record, number: commit.sequence)
-        try transaction.dequeueAll(record.id)
+        try transaction.outbox.dequeueAll(record.id)
         effects.kernel.append(.inodeChanged(entry.inode, bytes: false))
     }
 
@@ -233,7 +233,7 @@ struct CommitApplication {
             return
         }
         if occupant.base != nil, tombstones.contains(item) { return }
-        try transaction.enqueue(item)
+        try transaction.outbox.enqueue(item)
         effects.queued = true
         effects.log.append("renamed \(occupant.name) to \(name): another device has an item with the same name")
     }

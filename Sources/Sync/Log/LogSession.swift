@@ -157,7 +157,7 @@ package final class LogSession: Sendable {
             guard try await isAtEnd() else { return .overtaken }
             guard let draft = try await draft() else { return .nothing }
             let commit = try commit(draft)
-            try replica.change { try $0.noteSending(commit.sequence, nonce: commit.nonce) }
+            try replica.change { try $0.outbox.noteSending(commit.sequence, nonce: commit.nonce) }
             guard try await lands(commit, pauses) else {
                 _ = try await applyNext()
                 return .overtaken

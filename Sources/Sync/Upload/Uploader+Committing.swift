@@ -207,7 +207,7 @@ extension Uploader {
     private func noteNewItems(of records: [ItemRecord], in number: CommitNumber) throws(FileError) {
         let items = records.filter { $0.base == 0 }.map(\.id)
         guard !items.isEmpty else { return }
-        try replica.change { try $0.noteSent(items, in: number) }
+        try replica.change { try $0.outbox.noteSent(items, in: number) }
     }
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
@@ -216,12 +216,12 @@ extension Uploader {
             let deletions = batch.filter { $0.record == nil }.map {
                 (item: $0.pending.item, position: $0.pending.position)
             }
-            try transaction.dequeueDeletions(deletions, gap: DeletionHold.gap)
+            try transaction.outbox.dequeueDeletions(deletions, gap: DeletionHold.gap)
             for candidate in batch where candidate.record != nil {
                 let item = candidate.pending.item
                 if let record = candidate.record, try transaction.rows.entry(of: item) == nil {
                     // Removed here during the upload: the container has it, so now it must be deleted there.
-                    try transaction.enqueueDeletion(record, base: commit.sequence)
+                    try transaction.outbox.enqueueDeletion(record, base: commit.sequence)
                     continue
                 }
                 if let record = candidate.record, let entry = try transaction.rows.entry(of: item) {
@@ -232,7 +232,7 @@ extension Uploader {
                         try transaction.markUploaded(inode, generation: candidate.generation, content: content)
                     }
                 }
-                if !candidate.isPlaceOnly { try transaction.dequeue(item, position: candidate.pending.position) }
+                if !candidate.isPlaceOnly { try transaction.outbox.dequeue(item, position: candidate.pending.position) }
             }
             // A snapshot that is made here gives new devices the names of all devices.
             try transaction.rememberDevice(commit.device, name: commit.deviceName)

@@ -256,7 +256,7 @@ package final class Uploader: Sendable {
         let decision = DeletionHold.decide(deletions, now: environment.now())
         let isHeld = decision == .hold
         if isHeld != deletions.areHeld {
-            try replica.change { try $0.setDeletionsHeld(isHeld) }
+            try replica.change { try $0.outbox.setDeletionsHeld(isHeld) }
             let noun = deletions.count == 1 ? "deletion" : "deletions"
             logger.warning("\(isHeld ? "holding" : "uploading") \(deletions.count) \(noun)")
         }

@@ -12,7 +12,7 @@ extension Program {
         switch sabotage {
         case .dropChange:
             guard let change = try replica.read({ try $0.outbox.pending(limit: 1, after: 0).first }) else { return }
-            try replica.change { try $0.dequeueAll(change.item) }
+            try replica.change { try $0.outbox.dequeueAll(change.item) }
         case .deleteUnseen:
             guard let place = try? takenFile().0 else { return }
             try fileSystem.removeFile(place.name, in: place.parent, by: caller).atOnce()

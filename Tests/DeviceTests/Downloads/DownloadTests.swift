@@ -47,7 +47,7 @@ import VirtualTime
         let inode = try b.inode("f")
         let downloads = b.fileSystem.reading.downloads
         let late = Download(
-            of: inode, into: try b.fileSystem.replica.change { try $0.beginDownload(of: inode) }, downloads.context)
+            of: inode, into: try b.fileSystem.replica.change { try $0.downloads.begin(of: inode) }, downloads.context)
         // It continues with the staging file of the other one, and puts it in its place.
         #expect(try await b.read("f") == "theirs")
         await downloads.active(inode)?.waitUntilEnded()

@@ -3,16 +3,26 @@ package import Foundation
 package import Model
 
 /// What is being sent to the container.
-extension ReplicaTransaction {
+extension OutboxChanges {
     /// Notes that new items are about to be sent. An item that is removed here before the outcome of the commit is
     /// known must be deleted in the container when it turns out that the commit has landed.
     ///
-    /// - Parameter number: The number of the commit. ``setApplied(_:nonce:)`` for it or a later one forgets them.
+    /// - Parameter number: The number of the commit. ``ReplicaTransaction/setApplied(_:nonce:)`` for it or a later one
+    ///   forgets them.
     package func noteSent(_ items: [ItemID], in number: CommitNumber) throws {
         for item in items {
             try rows.execute(
                 "INSERT OR REPLACE INTO sent(item, number) VALUES(?, ?)", [item.uuid, Int64(bitPattern: number)])
         }
+    }
+
+    /// Notes a commit that is about to be sent: it may land although the response is lost, even after this process has
+    /// ended.
+    package func noteSending(_ number: CommitNumber, nonce: UUID) throws {
+        var sending = try rows.outbox.sending() ?? SendingCommits(number: number)
+        if sending.number != number { sending = SendingCommits(number: number) }
+        sending.nonces = (sending.nonces + [nonce]).suffix(SendingCommits.limit)
+        try rows.setMeta(.sending, sending.text)
     }
 }
 
@@ -33,6 +43,16 @@ extension Outbox {
     /// `nil` as long as none was ever noted.
     func sending() throws -> SendingCommits? {
         try rows.meta(.sending, as: String.self).flatMap { SendingCommits(text: $0) }
+    }
+
+    /// Whether a commit of this device was sent by it as it is now.
+    ///
+    /// - Parameter nonce: That of the commit; `nil` for the records of a snapshot, of which only the newest commits are in
+    ///   question.
+    package func remembersSending(_ nonce: UUID?) throws -> Bool {
+        // An index of a version that noted none.
+        guard let sending = try sending() else { return true }
+        return nonce.map { sending.nonces.contains($0) } ?? !sending.nonces.isEmpty
     }
 }
 
@@ -57,15 +77,6 @@ struct SendingCommits {
 }
 
 extension ReplicaTransaction {
-    /// Notes a commit that is about to be sent: it may land although the response is lost, even after this process has
-    /// ended.
-    package func noteSending(_ number: CommitNumber, nonce: UUID) throws {
-        var sending = try rows.outbox.sending() ?? SendingCommits(number: number)
-        if sending.number != number { sending = SendingCommits(number: number) }
-        sending.nonces = (sending.nonces + [nonce]).suffix(SendingCommits.limit)
-        try rows.setMeta(.sending, sending.text)
-    }
-
     /// Notes that this device met a commit of its own that it does not remember.
     ///
     /// - Returns: Whether it is the first for an hour.
@@ -73,18 +84,6 @@ extension ReplicaTransaction {
         let last = try rows.putBack()
         try rows.setMeta(.putBack, "\(number) \(now.rawValue)")
         return last.map { now.rawValue - $0.time.rawValue > 3_600_000_000_000 } ?? true
-    }
-}
-
-extension Outbox {
-    /// Whether a commit of this device was sent by it as it is now.
-    ///
-    /// - Parameter nonce: That of the commit; `nil` for the records of a snapshot, of which only the newest commits are in
-    ///   question.
-    package func remembersSending(_ nonce: UUID?) throws -> Bool {
-        // An index of a version that noted none.
-        guard let sending = try sending() else { return true }
-        return nonce.map { sending.nonces.contains($0) } ?? !sending.nonces.isEmpty
     }
 }
 

@@ -4,8 +4,14 @@ import Glibc
 import Linux
 package import Model
 
-/// Bytes being downloaded: a sparse file of full size in `staging/downloads`, and one rename when it is complete.
-extension ReplicaTransaction {
+/// Downloads as a change sees them: for each a sparse file of full size in `staging/downloads`, and one rename when it
+/// is complete.
+package struct StagedDownloads {
+    let transaction: ReplicaTransaction
+    private var rows: Rows { transaction.rows }
+    private var backing: BackingDirectory { transaction.backing }
+    private var changes: BackingChanges { transaction.changes }
+
     /// A row of `transfers`.
     struct Transfer {
         var file: String
@@ -19,8 +25,8 @@ extension ReplicaTransaction {
     ///
     /// It counts as requested from here on: it is continued after a restart.
     /// - Parameter cause: Who causes it, in words; `nil` when that is noted already, or is another device's change.
-    package func beginDownload(of number: InodeNumber, because cause: String? = nil) throws -> StagingFile {
-        try setDownloadRequested(true, of: number, because: cause ?? "another device's change")
+    package func begin(of number: InodeNumber, because cause: String? = nil) throws -> StagingFile {
+        try setRequested(true, of: number, because: cause ?? "another device's change")
         let row = try rows.file(number)
         let contents = try rows.contents(of: number)
         guard let packed = contents.incoming ?? (row.isLocal ? nil : contents.content) else {
@@ -32,7 +38,7 @@ extension ReplicaTransaction {
         {
             return resumed
         }
-        try discardTransfer(of: number)
+        try discard(of: number)
         return try startTransfer(of: number, content, packed)
     }
 
@@ -71,7 +77,7 @@ extension ReplicaTransaction {
     private static let causeLimit = 200
 
     /// - Parameter cause: Who requests it, in words; `nil` when that is not known.
-    package func setDownloadRequested(
+    package func setRequested(
         _ requested: Bool, of number: InodeNumber, because cause: String? = nil
     ) throws {
         if !requested {
@@ -82,15 +88,9 @@ extension ReplicaTransaction {
                 """
                 INSERT INTO causes(inode, cause, requested) VALUES(?1, ?2, ?3) ON CONFLICT(inode)
                 DO UPDATE SET cause = ?2, requested = ?3, arrived = NULL WHERE arrived IS NOT NULL
-                """, [number.row, String(cause.prefix(Self.causeLimit)), now.rawValue])
+                """, [number.row, String(cause.prefix(Self.causeLimit)), transaction.now.rawValue])
         }
         try rows.execute("UPDATE entries SET download_requested = ? WHERE inode = ?", [requested, number.row])
-    }
-
-    /// Notes why the bytes of a file cannot be transferred; `nil` when they can again.
-    package func setError(_ fault: ItemFault?, of number: InodeNumber) throws {
-        let text = try fault.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        try rows.execute("UPDATE entries SET error = ? WHERE inode = ?", [text, number.row])
     }
 
     /// Notes which chunks are in the staging file, for a download that is continued after a restart.
@@ -103,18 +103,18 @@ extension ReplicaTransaction {
     }
 
     /// Ends a download, which frees disk space.
-    package func discardTransfer(of number: InodeNumber) throws {
+    package func discard(of number: InodeNumber) throws {
         guard let transfer = try rows.transfer(of: number) else { return }
         try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
         changes.remove(.init(place: BackingPlace(directory: backing.downloads, name: transfer.file)))
     }
 
     /// Moves a complete and verified staging file to its place.
-    /// - Returns: The file's inode: a new one if older bytes were local, which then exist until ``forget(_:)`` for
+    /// - Returns: The file's inode: a new one if older bytes were local, which then exist until ``ReplicaTransaction/forget(_:)`` for
     ///   processes that have them open.
     /// - Throws: `superseded` when the file has changed since the download began.
-    package func finishDownload(of number: InodeNumber) throws -> InodeNumber {
-        let row = try noticeBytes(of: try rows.file(number))
+    package func finish(of number: InodeNumber) throws -> InodeNumber {
+        let row = try transaction.noticeBytes(of: try rows.file(number))
         let contents = try rows.contents(of: number)
         guard let transfer = try rows.transfer(of: number),
             transfer.content == (contents.incoming ?? (row.isLocal ? nil : contents.content)), !row.isModified
@@ -130,7 +130,8 @@ extension ReplicaTransaction {
             : try placeBytes(row, from: staged, status.size)
         // The bytes have another inode if older ones were local.
         try rows.execute(
-            "UPDATE OR REPLACE causes SET inode = ?, arrived = ? WHERE inode = ?", [new.row, now.rawValue, number.row])
+            "UPDATE OR REPLACE causes SET inode = ?, arrived = ? WHERE inode = ?",
+            [new.row, transaction.now.rawValue, number.row])
         return new
     }
 
@@ -145,9 +146,9 @@ extension ReplicaTransaction {
             """
             UPDATE inodes SET local = 1, size = ?, blocks = ?, settled = 0, used = max(used, ?),
             content = coalesce(incoming, content), incoming = NULL WHERE id = ?
-            """, [size, status.blocks, now.rawValue, number.row])
+            """, [size, status.blocks, transaction.now.rawValue, number.row])
         try rows.execute("UPDATE entries SET download_requested = 0, error = NULL WHERE inode = ?", [number.row])
-        try refreshPlaceholders(of: number)
+        try transaction.objects.refreshPlaceholders(of: number)
         return number
     }
 
@@ -159,7 +160,7 @@ extension ReplicaTransaction {
         let entries = try rows.entryRows(of: row.number)
         guard let first = entries.first else { throw FileError(.superseded, "\(row.number) no longer has a name") }
         let orphan = backing.orphanPlace(of: row.number)
-        try moveBytes(of: entries, to: orphan)
+        try transaction.objects.moveBytes(of: entries, to: orphan)
         try rows.setBackingChanged(row.number, try SystemCalls.status(orphan))
 
         // The time is that of the record; the name may have another item's by now.
@@ -168,7 +169,7 @@ extension ReplicaTransaction {
         let status = try SystemCalls.status(try backing.objectPlace(of: first, rows))
         var new = row
         new.stand(on: status)
-        new.attributes.changed = now
+        new.attributes.changed = transaction.now
         new.attributes.size = size
         new.attributes.blocks = status.blocks
         new.isSettled = false
@@ -183,33 +184,28 @@ extension ReplicaTransaction {
             """
             UPDATE inodes SET links = 0, incoming = NULL, modified = coalesce(local_modified, modified), changed = ?
             WHERE id = ?
-            """, [now.rawValue, row.number.row])
+            """, [transaction.now.rawValue, row.number.row])
         return number
     }
 
     /// Gives a staging file the mode and time of the item.
     private func dress(_ staged: BackingPlace, mode: UInt16, modified: Timestamp) throws {
-        try SystemCalls.setMode(staged, Self.backingMode(mode))
+        try SystemCalls.setMode(staged, BackingObjects.mode(mode))
         try SystemCalls.setTimes(staged, accessed: nil, modified: modified)
     }
 
     /// Moves a file to the first of the names and links it to the others; to the removed ones when there is no name.
     private func place(_ staged: BackingPlace, as entries: [EntryRow], of number: InodeNumber) throws {
-        let places = try entries.map { entry in
-            BackingPlace(
-                directory: try backing.directory(entry.parent, rows, making: changes),
-                name: PlaceholderName.backingName(of: entry.name))
-        }
-        let first = places.first ?? backing.orphanPlace(of: number)
+        let (first, others) = try transaction.objects.newPlaces(of: number, entries)
         try changes.rename(staged, to: first)
-        for place in places.dropFirst() { try changes.link(first, as: place) }
+        for place in others { try changes.link(first, as: place) }
     }
 }
 
 extension Rows {
-    func transfer(of number: InodeNumber) throws -> ReplicaTransaction.Transfer? {
+    func transfer(of number: InodeNumber) throws -> StagedDownloads.Transfer? {
         try first("SELECT file, backing, born, content, have FROM transfers WHERE inode = ?", [number.row]) {
-            ReplicaTransaction.Transfer(
+            StagedDownloads.Transfer(
                 file: $0[0], identity: BackingIdentity(inode: UInt64(bitPattern: $0[1] as Int64), born: $0[2]),
                 content: $0[3], have: $0[4])
         }

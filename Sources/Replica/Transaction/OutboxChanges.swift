@@ -2,8 +2,13 @@ import GRDB
 import Foundation
 package import Model
 
-/// Changes that wait to be uploaded, and changes that were.
-extension ReplicaTransaction {
+/// The outbox as a change writes it: which changes wait to be uploaded.
+///
+/// ``Outbox`` reads it.
+package struct OutboxChanges {
+    let transaction: ReplicaTransaction
+    var rows: Rows { transaction.rows }
+
     /// Puts an item at the tail of the outbox.
     package func enqueue(_ item: ItemID) throws {
         // REPLACE deletes the older row; AUTOINCREMENT gives a position that was never used before.
@@ -28,14 +33,14 @@ extension ReplicaTransaction {
     /// the deletion is sent.
     package func enqueueDeletion(_ record: ItemRecord, base: CommitNumber) throws {
         try enqueueDeletion(record.id, base: base, baseParent: record.parent, record: record.packed)
-        try keepDeleted(record, number: base, replaced: now)
+        try transaction.history.keepDeleted(record, number: base, replaced: transaction.now)
     }
 
     /// - Parameter record: The packed record that is deleted.
     private func enqueueDeletion(_ item: ItemID, base: CommitNumber, baseParent: ItemID?, record: Data?) throws {
         try rows.execute(
             "INSERT OR REPLACE INTO outbox(item, deleted_base, base_parent, base, queued) VALUES(?, ?, ?, ?, ?)",
-            [item.uuid, Int64(bitPattern: base), baseParent?.uuid, record, now.rawValue])
+            [item.uuid, Int64(bitPattern: base), baseParent?.uuid, record, transaction.now.rawValue])
     }
 
     /// Releases the item of a removed entry: its deletion is queued if the container knows it, else nothing is left to
@@ -43,7 +48,7 @@ extension ReplicaTransaction {
     func leaveItem(of entry: EntryRow) throws {
         guard let item = entry.item else { return }
         guard entry.hasBase else { return try rows.outbox.dequeue(item) }
-        try keepHistory(of: item, replaced: now, isDeleted: true)
+        try transaction.history.keep(of: item, replaced: transaction.now, isDeleted: true)
         let base = try rows.first("SELECT base_parent, base FROM entries WHERE item = ?", [item.uuid]) {
             (parent: ($0[0] as UUID?).map { ItemID(uuid: $0) }, record: $0[1] as Data?)
         }
@@ -52,8 +57,8 @@ extension ReplicaTransaction {
 
     /// Removes an item from the outbox, unless it has changed since it was read at `position`.
     ///
-    /// An item whose bytes are still modified after ``markUploaded(_:generation:content:)`` stays too: a write to a
-    /// mapping that the kernel passed to the backing file changes the bytes without a new position.
+    /// An item whose bytes are still modified after ``ReplicaTransaction/markUploaded(_:generation:content:)`` stays
+    /// too: a write to a mapping that the kernel passed to the backing file changes the bytes without a new position.
     /// - Returns: Whether it was removed.
     @discardableResult
     package func dequeue(_ item: ItemID, position: Int64) throws -> Bool {
@@ -65,34 +70,19 @@ extension ReplicaTransaction {
         return rows.database.changesCount == 1
     }
 
-    /// Notes that the container has the bytes that an inode had at `generation`.
-    ///
-    /// If they have changed since, they stay modified, and the item stays in the outbox.
-    package func markUploaded(_ number: InodeNumber, generation: Int64, content: Content) throws {
+    /// Removes an item from the outbox, whatever its position.
+    package func dequeueAll(_ item: ItemID) throws { try rows.outbox.dequeue(item) }
+
+    /// Drops the waiting deletion of an item; does nothing when there is none.
+    package func dequeueDeletion(_ item: ItemID) throws {
+        if try rows.outbox.isDeletionQueued(item) { try rows.outbox.dequeue(item) }
+    }
+
+    /// Makes a waiting deletion one of a newer state of the item, without a change of its turn or its time.
+    package func renewDeletion(_ record: ItemRecord, number: CommitNumber) throws {
         try rows.execute(
-            """
-            UPDATE inodes SET content = ?1, incoming = CASE WHEN generation = ?2 THEN NULL ELSE incoming END,
-            settled = CASE WHEN generation = ?2 THEN 0 ELSE settled END,
-            dirty = CASE WHEN generation = ?2 THEN 0 ELSE dirty END WHERE id = ?3
-            """, [content.packed, generation, number.row])
-    }
-
-    /// Notes the chunks of content that is not local, when only the manifest was known.
-    package func setKnownContent(_ number: InodeNumber, content: Content) throws {
-        let row = try rows.file(number)
-        guard !row.isLocal, try rows.contents(of: number).content == nil else {
-            throw FileError(.superseded, "the chunks of \(number) are known already")
-        }
-        try becomePlaceholder(row, content: content.packed, modified: row.attributes.modified)
-    }
-
-    package func rememberChunks(
-        _ chunks: [(hash: ChunkHash, stored: Content.Piece.Stored, byteCount: Int)]
-    ) throws {
-        for chunk in chunks {
-            try rows.execute(
-                "INSERT OR REPLACE INTO chunks(hash, pack, offset, bytes) VALUES(?, ?, ?, ?)",
-                [Data(chunk.hash.bytes), chunk.stored.pack.uuid, chunk.stored.offset, chunk.byteCount])
-        }
+            "UPDATE outbox SET deleted_base = ?, base_parent = ?, base = ? WHERE item = ?",
+            [Int64(bitPattern: number), record.parent.uuid, record.packed, record.id.uuid])
+        try transaction.history.renewDeleted(record, number: number)
     }
 }
