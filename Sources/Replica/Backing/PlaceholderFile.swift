@@ -44,7 +44,9 @@ package struct PlaceholderFile: Hashable, Sendable {
             }
         }
     }
+}
 
+extension PlaceholderFile {
     /// - Returns: `nil` for data that is not a placeholder of ours, in binary or XML.
     package init?(data: Data) {
         // The file may hold anything: unreadable data is not a placeholder.
@@ -60,17 +62,6 @@ package struct PlaceholderFile: Hashable, Sendable {
             modified: Timestamp(rawValue: modified), mode: mode)
     }
 
-    init(name: ItemName, size: Int64, item: ItemID?, contentHash: ChunkHash?, modified: Timestamp, mode: UInt16) {
-        self.name = name
-        self.size = size
-        self.item = item
-        self.contentHash = contentHash
-        self.modified = modified
-        self.mode = mode
-    }
-}
-
-extension PlaceholderFile {
     /// - Returns: `nil` when there is no file, or it is not a placeholder of ours.
     static func read(_ place: BackingPlace) throws(FileError) -> PlaceholderFile? {
         guard let status = try SystemCalls.statusIfPresent(place), status.isFile, status.size <= byteLimit else {

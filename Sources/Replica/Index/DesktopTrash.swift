@@ -19,26 +19,24 @@ struct DesktopTrash {
         if directory == .root { return false }
         if let known = known[directory] { return known }
         var result = false
-        if let place = try place(of: directory) {
+        if let place = try rows.firstEntryRow(of: directory) {
             result =
                 place.parent == .root
-                ? false : try contains(directory: place.parent) || isFiles(place.name, in: place.parent)
+                ? false : try contains(directory: place.parent) || isFiles(place.name.string, in: place.parent)
         }
         known[directory] = result
         return result
     }
 
     private func isFiles(_ name: String, in parent: InodeNumber) throws -> Bool {
-        guard name == "files", let above = try place(of: parent) else { return false }
-        if above.parent == .root { return above.name.hasPrefix(".Trash-") && Self.isNumber(above.name.dropFirst(7)) }
-        guard Self.isNumber(above.name[...]), let top = try place(of: above.parent) else { return false }
-        return top.parent == .root && top.name == ".Trash"
-    }
-
-    private func place(of directory: InodeNumber) throws -> (name: String, parent: InodeNumber)? {
-        try rows.first("SELECT name, parent FROM entries WHERE inode = ? LIMIT 1", [directory.row]) {
-            (name: $0[0] as String, parent: InodeNumber(row: $0[1]))
+        guard name == "files", let above = try rows.firstEntryRow(of: parent) else { return false }
+        if above.parent == .root {
+            return above.name.string.hasPrefix(".Trash-") && Self.isNumber(above.name.string.dropFirst(7))
         }
+        guard Self.isNumber(above.name.string[...]), let top = try rows.firstEntryRow(of: above.parent) else {
+            return false
+        }
+        return top.parent == .root && top.name.string == ".Trash"
     }
 
     private static func isNumber(_ text: Substring) -> Bool {

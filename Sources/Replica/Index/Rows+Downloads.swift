@@ -11,6 +11,14 @@ extension Rows {
         return try transfer(of: number)?.identity.matches(identity) ?? false
     }
 
+    func transfer(of number: InodeNumber) throws -> StagedDownloads.Transfer? {
+        try first("SELECT file, backing, born, content, have FROM transfers WHERE inode = ?", [number.row]) {
+            StagedDownloads.Transfer(
+                file: $0[0], identity: BackingIdentity(inode: UInt64(bitPattern: $0[1] as Int64), born: $0[2]),
+                content: $0[3], have: $0[4])
+        }
+    }
+
     /// Whether the bytes of a file are requested under one of its names.
     package func isDownloadRequested(_ number: InodeNumber) throws -> Bool {
         try exists("SELECT 1 FROM entries WHERE inode = ? AND download_requested = 1", [number.row])

@@ -99,11 +99,7 @@ extension Rows {
     package func inode(_ number: InodeNumber) throws -> Inode {
         let found = try first(
             "SELECT \(Self.inodeColumns), i.content, i.incoming FROM inodes i WHERE i.id = ?", [number.row]
-        ) {
-            (
-                try Self.inode($0), $0[Self.inodeColumnCount] as Data?, $0[Self.inodeColumnCount + 1] as Data?
-            )
-        }
+        ) { (try Self.inode($0), $0[Self.inodeColumnCount] as Data?, $0[Self.inodeColumnCount + 1] as Data?) }
         guard let (row, content, incoming) = found else { throw FileError(.notFound, "\(number)") }
         return Inode(row, content: content, incoming: incoming)
     }
@@ -114,9 +110,7 @@ extension Rows {
     }
 
     /// Whether the bytes of a file are local, without reading its chunk list.
-    package func isLocal(_ number: InodeNumber) throws -> Bool {
-        try inodeRow(number).isLocal
-    }
+    package func isLocal(_ number: InodeNumber) throws -> Bool { try inodeRow(number).isLocal }
 
     /// Whether the bytes of a file are local, and no newer ones are to come.
     package func isCurrent(_ number: InodeNumber) throws -> Bool {

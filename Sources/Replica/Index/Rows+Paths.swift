@@ -5,9 +5,7 @@ package import Model
 extension Rows {
     /// The path relative to the root, without a leading `/`; for a file with several names the path of the first, for
     /// one without a name `notFound`. As it is shown: see ``ShownPath``.
-    package func path(of number: InodeNumber) throws -> String {
-        try shownPath(of: number).string
-    }
+    package func path(of number: InodeNumber) throws -> String { try shownPath(of: number).string }
 
     package func shownPath(of number: InodeNumber) throws -> ShownPath {
         if number == .root { return .root }
@@ -52,9 +50,7 @@ extension Rows {
     }
 
     /// Whether an entry is pinned: by its own setting or that of the nearest directory that has one.
-    package func isPinned(_ entry: Entry) throws -> Bool {
-        try entry.pinned ?? isPinned(entry.parent)
-    }
+    package func isPinned(_ entry: Entry) throws -> Bool { try entry.pinned ?? isPinned(entry.parent) }
 
     /// Whether an inode is pinned; a file with several names, when one of them is.
     package func isPinned(_ number: InodeNumber) throws -> Bool {

@@ -41,18 +41,10 @@ struct ValueCheck {
             },
             Column(
                 sql: "SELECT \(fileName), i.incoming FROM inodes i WHERE i.incoming IS NOT NULL",
-                what: "the content that is on its way"
-            ) { row in
-                _ = try Content(packed: packed(row))
-                return nil
-            },
+                what: "the content that is on its way", decode: content),
             Column(
                 sql: "SELECT \(fileName), t.content FROM transfers t JOIN inodes i ON i.id = t.inode",
-                what: "the content of a download"
-            ) { row in
-                _ = try Content(packed: packed(row))
-                return nil
-            },
+                what: "the content of a download", decode: content),
             Column(
                 sql: "SELECT e.name, e.base, e.item FROM entries e WHERE e.base IS NOT NULL",
                 what: "the container's state", decode: record),
@@ -81,6 +73,11 @@ struct ValueCheck {
     }
 
     private static let fileName = "coalesce((SELECT e.name FROM entries e WHERE e.inode = i.id LIMIT 1), i.id)"
+
+    private static func content(_ row: ResultRow) throws -> String? {
+        _ = try Content(packed: packed(row))
+        return nil
+    }
 
     private static func record(_ row: ResultRow) throws -> String? {
         let record = try ItemRecord(packed: packed(row))

@@ -59,18 +59,15 @@ struct LeftDeletions: Hashable {
     /// The time of the last, in nanoseconds since 1970.
     var newest: Int64
 
-    init(count: Int, newest: Int64) {
-        self.count = count
-        self.newest = newest
-    }
+    var text: String { "\(count) \(newest)" }
+}
 
+extension LeftDeletions {
     init?(text: String) {
         let parts = text.split(separator: " ")
         guard parts.count == 2, let count = Int(parts[0]), let newest = Int64(parts[1]) else { return nil }
         self.init(count: count, newest: newest)
     }
-
-    var text: String { "\(count) \(newest)" }
 }
 
 extension Outbox {

@@ -61,21 +61,13 @@ extension Rows {
 
     /// Whether an item, or a directory above it, is excluded from sync.
     package func isExcluded(_ number: InodeNumber) throws -> Bool {
-        try isMarked(number) {
-            $0[0] as Bool
-        } root: {
-            false
-        }
+        try isMarked(number, { $0[0] }, root: { false })
     }
 
     /// Whether sync is paused for an item, a directory above it or the whole container; a file with several names, when it
     /// is for one of them.
     package func isPaused(_ number: InodeNumber) throws -> Bool {
-        try isMarked(number) {
-            $0[1] as Bool
-        } root: {
-            try isContainerPaused()
-        }
+        try isMarked(number, { $0[1] }, root: isContainerPaused)
     }
 
     /// Whether sync of the whole container is paused.

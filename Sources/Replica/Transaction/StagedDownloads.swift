@@ -201,13 +201,3 @@ package struct StagedDownloads {
         for place in others { try changes.link(first, as: place) }
     }
 }
-
-extension Rows {
-    func transfer(of number: InodeNumber) throws -> StagedDownloads.Transfer? {
-        try first("SELECT file, backing, born, content, have FROM transfers WHERE inode = ?", [number.row]) {
-            StagedDownloads.Transfer(
-                file: $0[0], identity: BackingIdentity(inode: UInt64(bitPattern: $0[1] as Int64), born: $0[2]),
-                content: $0[3], have: $0[4])
-        }
-    }
-}
