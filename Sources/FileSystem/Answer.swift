@@ -17,4 +17,24 @@ package enum Answer<Value: Sendable>: Sendable {
         guard case .ready(let value) = self else { throw FileError(.busy, "the operation would have to wait") }
         return value
     }
+
+    /// The value, after the wait for it.
+    package var value: Value {
+        get async throws(FileError) {
+            switch self {
+            case .ready(let value): value
+            case .pending(let wait): try await wait()
+            }
+        }
+    }
+
+    /// The operation and what comes after it: at once if it need not wait.
+    func then<Next>(
+        _ next: @escaping @Sendable (Value) throws(FileError) -> Next
+    ) throws(FileError) -> Answer<Next> {
+        switch self {
+        case .ready(let value): .ready(try next(value))
+        case .pending(let wait): .pending { () async throws(FileError) in try next(try await wait()) }
+        }
+    }
 }

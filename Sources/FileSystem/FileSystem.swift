@@ -12,10 +12,11 @@ import Synchronization
 /// The flows that begin here, and where they live; ``SyncEngine`` describes the background work:
 ///
 ///     read of a placeholder   FileSystem+Reading    → Downloads → Download
-///     write                   FileSystem+Opening, FileSystem+Writing → LockManager
+///     write                   FileSystem+Opening, FileSystem+Writing → ByteChanging → LockManager
 ///     eviction                Eviction, and CacheEvictor by itself
 ///     locks                   LockRequests          → LockManager
 ///     coordinated access      Claims                → LockManager
+///     now and then            Upkeep
 package final class FileSystem: Sendable {
     package let syncEngine: SyncEngine
     package let options: FileSystemOptions
@@ -189,6 +190,7 @@ package final class FileSystem: Sendable {
     package func run() async {
         engineRuns.store(true, ordering: .relaxed)
         defer { engineRuns.store(false, ordering: .relaxed) }
+        let upkeep = Upkeep(fileSystem: self)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reading.downloads.run(publishing: self.received) }
             group.addTask { await self.syncEngine.run() }
@@ -198,12 +200,12 @@ package final class FileSystem: Sendable {
             group.addTask { await self.coordination.transfers.run { self.syncEngine.uploader.percents } }
             group.addTask { await self.reading.placeholders.run() }
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
-            group.addTask { await self.settlePeriodically() }
-            group.addTask { await self.noticeMappedWritesPeriodically() }
-            group.addTask { await self.syncUnlikeTemporaryPeriodically() }
-            group.addTask { await self.forgetOldVersions() }
-            group.addTask { await self.resumeWhenStoreReturns() }
-            resumeDownloads()
+            group.addTask { await upkeep.settle() }
+            group.addTask { await upkeep.noticeMappedWrites() }
+            group.addTask { await upkeep.syncUnlikeTemporary() }
+            group.addTask { await upkeep.forgetOldVersions() }
+            group.addTask { await upkeep.resumeWhenStoreReturns() }
+            upkeep.resumeDownloads()
         }
     }
 
@@ -223,102 +225,6 @@ package final class FileSystem: Sendable {
                 events.changed(new, by: .engine)
             }
             events.ubiquityAttributes(UbiquityKeys.downloading, of: new)
-        }
-    }
-
-    /// Interval between syncs of downloaded bytes to disk.
-    private static let settlePause = Duration.seconds(300)
-
-    /// Periodically makes downloads survive a power failure, in one sync rather than one for each file.
-    private func settlePeriodically() async {
-        // Cancelled: the engine shuts down, and closing settles once more.
-        while (try? await environment.sleep(Self.settlePause)) != nil {
-            do throws(FileError) {
-                try replica.settle()
-            } catch {
-                logger.warning(
-                    "failed to sync downloads to disk; after a power failure they are downloaded again",
-                    metadata: ["error": "\(error)"])
-            }
-        }
-    }
-
-    /// Interval between two looks for changes through mappings.
-    private static let mappingPause = Duration.seconds(1)
-
-    /// Notices what programs write through mappings that the kernel passed to the backing files, as long as there may
-    /// be any: some programs keep them for weeks.
-    private func noticeMappedWritesPeriodically() async {
-        var hasFailed = false
-        while await files.mapped.additions.wait() {
-            while true {
-                guard (try? await environment.sleep(Self.mappingPause)) != nil else { return }
-                let mapped = files.possiblyMapped
-                if mapped.isEmpty { break }
-                let error = recordStores(into: mapped)
-                // Once, not every second: it is tried until it succeeds.
-                if let error, !hasFailed {
-                    logger.error(
-                        "failed to record changes through mappings; trying again", metadata: ["error": "\(error)"])
-                }
-                hasFailed = error != nil
-            }
-        }
-    }
-
-    /// - Returns: The last error: what cannot be recorded of one file does not keep the others from it.
-    private func recordStores(into mapped: [InodeNumber]) -> FileError? {
-        var failure: FileError?
-        for number in mapped {
-            do throws(FileError) { try recordStores(into: number) } catch {
-                // Closed and removed since it was listed.
-                if error.code != .notFound { failure = error }
-            }
-        }
-        return failure
-    }
-
-    /// Resumes work that waits for the store as soon as any request has been answered.
-    private func resumeWhenStoreReturns() async {
-        while await syncEngine.store.returns.wait() {
-            logger.info("the store is reachable again")
-            syncEngine.wakeUp()
-            reading.downloads.retryFailed()
-            guard (try? await environment.sleep(Self.returnPause)) != nil else { return }
-        }
-    }
-
-    /// How long it takes until what waits is woken again: a store that answers some calls only returns with each of them.
-    private static let returnPause = Duration.seconds(1)
-
-    /// How long earlier versions and deleted items can be restored: 30 days after they were replaced.
-    package static let historyRetention = Duration.seconds(30 * 24 * 3600)
-
-    /// The interval between removals of expired versions.
-    private static let forgettingPause = Duration.seconds(3600)
-
-    /// Periodically removes versions replaced or deleted longer ago than ``historyRetention``.
-    private func forgetOldVersions() async {
-        repeat {
-            do throws(FileError) {
-                let limit = environment.now().advanced(by: .zero - Self.historyRetention)
-                try replica.change { try $0.history.drop(before: limit) }
-            } catch {
-                logger.warning("failed to remove expired versions; trying again later", metadata: ["error": "\(error)"])
-            }
-            // Cancelled: the engine shuts down.
-        } while (try? await environment.sleep(Self.forgettingPause)) != nil
-    }
-
-    private func resumeDownloads() {
-        do throws(FileError) {
-            for inode in try replica.read({ try $0.requestedDownloads() })
-            where try !replica.read({ try $0.isPaused(inode) }) {
-                reading.downloads.enqueue(inode)
-            }
-        } catch {
-            logger.error(
-                "failed to resume requested downloads; the next mount resumes them", metadata: ["error": "\(error)"])
         }
     }
 

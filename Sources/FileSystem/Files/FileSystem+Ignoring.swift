@@ -6,25 +6,6 @@ import Sync
 
 /// Items that stay on this device because of their names.
 extension FileSystem {
-    /// Interval between two looks for files that have the name of a temporary file and are none.
-    private static let temporaryPause = Duration.seconds(30)
-
-    /// Syncs what has the name of a temporary file and turned out to be none, now and then.
-    func syncUnlikeTemporaryPeriodically() async {
-        var hasFailed = false
-        repeat {
-            do throws(FileError) {
-                try syncUnlikeTemporary()
-                hasFailed = false
-            } catch {
-                if !hasFailed {
-                    logger.error("failed to look at temporary files; trying again", metadata: ["error": "\(error)"])
-                }
-                hasFailed = true
-            }
-        } while (try? await environment.sleep(Self.temporaryPause)) != nil
-    }
-
     package func syncUnlikeTemporary() throws(FileError) {
         let count = try replica.syncUnlikeTemporary { [files] number in files.open.inode(number)?.hasWriters ?? false }
         guard count > 0 else { return }

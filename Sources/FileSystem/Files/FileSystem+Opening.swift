@@ -134,10 +134,7 @@ extension FileSystem {
             let hadName = inode.attributes.linkCount > 0
             return .pending { [self] () async throws(FileError) in
                 try await wait()
-                switch try openInTurn(id, request, try stillNamed(request, hadName, id), process) {
-                case .ready(let opened): return opened
-                case .pending(let wait): return try await wait()
-                }
+                return try await openInTurn(id, request, try stillNamed(request, hadName, id), process).value
             }
         }
     }
@@ -188,10 +185,7 @@ extension FileSystem {
                 locking.manager.handleClosed(request.inode, id)
                 throw error
             }
-            switch try openNow(id, request, try stillNamed(request, hadName, id), process) {
-            case .ready(let opened): return opened
-            case .pending(let wait): return try await wait()
-            }
+            return try await openNow(id, request, try stillNamed(request, hadName, id), process).value
         }
     }
 

@@ -83,10 +83,7 @@ extension FileSystem {
     private func sourceNow(
         _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
     ) async throws(FileError) -> ByteSource {
-        switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
-        case .ready(let source): return source
-        case .pending(let wait): return try await wait()
-        }
+        return try await source(handle, offset: offset, byteCount: byteCount, by: caller).value
     }
 
     private func bytes(

@@ -284,10 +284,7 @@ final class TestDevice: Sendable {
     }
 
     func value<Value: Sendable>(_ answer: Answer<Value>) async throws -> Value {
-        switch answer {
-        case .ready(let value): value
-        case .pending(let wait): try await wait()
-        }
+        try await answer.value
     }
 }
 
