@@ -88,6 +88,7 @@ extension Descriptor {
     }
 
     /// Related: fallocate(2).
+    /// - Throws: `unsupported` where the file system cannot do it.
     package func allocate(mode: Int32, offset: Int64, byteCount: Int64) throws(FileError) {
         try SystemCalls.check("fallocate") { CLinux_fallocate(rawValue, mode, offset, byteCount) }
     }
@@ -117,6 +118,7 @@ extension Descriptor {
     }
 
     /// Related: lseek(2).
+    /// - Throws: `noSuchOffset` for `SEEK_DATA` behind the last data, and `SEEK_HOLE` behind the end of the file.
     package func seek(
         offset: Int64, whence: Int32, as detail: @autoclosure () -> String? = nil
     ) throws(FileError) -> Int64 {

@@ -3,6 +3,8 @@ package import Glibc
 package import Model
 
 /// System calls, each with its error translated once, and repeated when a signal interrupted it.
+///
+/// Each throws the code that stands for its errno, which its man page explains: see ``FileError/Code/init(errno:)``.
 package enum SystemCalls {
     /// Makes a call that returns -1 on failure.
     ///
@@ -26,6 +28,7 @@ package enum SystemCalls {
     }
 
     /// Moves a name to one that is free. Related: `renameat2(2)` with `RENAME_NOREPLACE`.
+    /// - Throws: `exists` when the new name is taken.
     package static func rename(_ old: Place, to new: Place) throws(FileError) {
         try check("rename", "\(old.name) -> \(new.name)") {
             CLinux_renameat2(
@@ -41,6 +44,7 @@ package enum SystemCalls {
     }
 
     /// Related: `renameat2(2)` with `RENAME_EXCHANGE`.
+    /// - Throws: `notFound` unless there are both.
     package static func exchange(_ one: Place, _ other: Place) throws(FileError) {
         try check("rename", as: "exchange \(one.name) and \(other.name)") {
             CLinux_renameat2(
@@ -60,6 +64,7 @@ package enum SystemCalls {
 
     /// Creates a file that must not exist, with exactly this mode: the daemon's own files are for nobody else, by its
     /// umask, but the backing directory shows the items' modes. Related: `openat(2)`, `fchmod(2)`.
+    /// - Throws: `exists` when the name is taken.
     package static func create(_ place: Place, mode: UInt16) throws(FileError) -> Descriptor {
         let descriptor = try open(place, O_RDWR | O_CREAT | O_EXCL, mode: mode)
         if mode & 0o077 != 0 { try check("fchmod", place.name) { fchmod(descriptor.rawValue, mode_t(mode)) } }

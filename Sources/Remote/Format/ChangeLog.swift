@@ -43,6 +43,9 @@ package struct ChangeLog: Sendable {
     /// A write may land although it fails. So after every failure the commit at that number is read back, and its nonce
     /// shows whether it is this one. After an error the caller tries again with the same commit, nonce included: if the
     /// write has landed in the meantime, it is recognised then.
+    /// - Throws: why it could not be written, if no commit has the number; why the one that has it cannot be read, as
+    ///   ``read(_:)`` does; `unavailable` when the store reports it both as existing and as missing; `invalid` for a
+    ///   commit that is too long for one object.
     package func append(_ commit: Commit) async throws(StoreError) -> AppendOutcome {
         let key = Self.key(commit.sequence)
         let text = try CommitText.encode(commit, key: key)

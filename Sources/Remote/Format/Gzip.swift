@@ -35,6 +35,7 @@ package enum Gzip {
     }
 
     /// Decompresses one gzip member, never holding more than `limit` bytes of output and one step.
+    /// - Throws: `tooLong` when there is more than `limit`; `damaged`.
     package static func decompress(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         guard bytes.count <= UInt32.max else { throw .tooLong }
         var stream = z_stream()

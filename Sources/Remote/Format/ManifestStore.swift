@@ -31,6 +31,7 @@ package struct ManifestStore: Sendable {
     /// Writes the list as an object of its own if necessary; equal lists become one object.
     ///
     /// - Parameter salt: Changes the object's name, when the name of the list alone must not be used.
+    /// - Throws: ``StoreError`` with `invalid` for a list that is too long for one object.
     package func put(_ content: Content, salt: UUID? = nil) async throws(StoreError) -> ItemRecord.Reference {
         guard Self.needsManifest(content) else { return .inline(content) }
         let text = try ManifestWriting(content, salt: salt).text(key: "manifests/")

@@ -40,6 +40,7 @@ package struct SnapshotStore: Sendable {
     /// equivalent.
     ///
     /// - Parameter scratch: A path that does not exist, for the compressed file. The caller removes it.
+    /// - Throws: ``StoreError`` with `invalid` for a file that is too long for one object.
     package func create(
         _ number: CommitNumber, from path: String, through scratch: String
     ) async throws(StoreError) {

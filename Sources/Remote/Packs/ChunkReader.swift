@@ -85,6 +85,7 @@ package struct ChunkReader: Sendable {
     /// Fetches only the first ``Content/headByteCount`` bytes of a chunk.
     ///
     /// - Returns: `nil` when their hash is unknown or does not match: then the whole chunk must be verified.
+    /// - Throws: ``StoreError`` with `notFound` when there is no such pack, `corrupt` when an adopted object is gone.
     package func head(of stored: Content.Piece.Stored) async throws(StoreError) -> [UInt8]? {
         guard let head = stored.head else { return nil }
         let range = stored.offset..<stored.offset + Int64(Content.headByteCount)

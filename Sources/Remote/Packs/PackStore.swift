@@ -68,6 +68,8 @@ package final class PackStore: Sendable {
     }
 
     /// The object of the bucket that is a pack; `nil` for a pack of our own.
+    /// - Throws: ``StoreError`` with `corrupt` when the note of it cannot be read, `invalid` when that has a newer
+    ///   format.
     package func neighbour(of pack: PackID) async throws(StoreError) -> NeighbourObject? {
         guard case .neighbour(let object) = try await place(of: pack) else { return nil }
         return object
@@ -78,6 +80,8 @@ package final class PackStore: Sendable {
     /// Notes that a pack's bytes are those of a neighbour.
     ///
     /// - Parameter pack: A new id from ``PackID/adopted(_:)``.
+    /// - Throws: ``StoreError`` with `invalid` for an object that cannot be a pack, `preconditionFailed` when the id is
+    ///   taken.
     package func adopt(_ object: NeighbourObject, as pack: PackID) async throws(StoreError) {
         let key = Pack.adoptedKey(pack)
         if let fault = object.fault { throw StoreError(.invalid, key: object.key, fault) }

@@ -70,6 +70,7 @@ package struct PackWriter: Sendable {
     /// Writes the waiting chunks.
     ///
     /// - Returns: The chunks with their places.
+    /// - Throws: why the store did not take them; they wait for the next call, under the same id.
     package mutating func flush() async throws(StoreError) -> [StoredChunk] {
         guard !pending.isEmpty else { return [] }
         let id = sealed ?? makeID()

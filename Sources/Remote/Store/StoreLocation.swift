@@ -24,6 +24,8 @@ package enum StoreLocation: Hashable, Sendable {
     /// Opens the store. Blocks for a moment.
     ///
     /// - Parameter createIfMissing: Whether to create the directory and to accept an empty one.
+    /// - Throws: ``StoreError`` with `invalid` for anything but the URL of a directory; what
+    ///   ``DirectoryStore/init(root:createIfMissing:)`` throws.
     package static func open(_ url: String, createIfMissing: Bool) throws(StoreError) -> any ObjectStore {
         switch try StoreLocation(url) {
         case .directory(let path): try DirectoryStore(root: path, createIfMissing: createIfMissing)

@@ -25,6 +25,7 @@ extension Rows {
     }
 
     /// The facts of the item at a path relative to the root; `nil` without one. Symbolic links are not followed.
+    /// - Throws: `badName` or `nameTooLong` for what cannot be a path.
     package func facts(at path: String) throws -> ItemFacts? {
         var directories = DirectoryFacts(self)
         if ItemPath(path).components.isEmpty { return try facts(of: .root, &directories).first }

@@ -241,6 +241,7 @@ extension Rows {
     }
 
     /// The parent of `directory`; the root is its own parent.
+    /// - Throws: `notFound` for an inode without a name.
     package func parent(of directory: InodeNumber) throws -> InodeNumber {
         if directory == .root { return .root }
         let found = try first("SELECT parent FROM entries WHERE inode = ? LIMIT 1", [directory.row]) {
@@ -267,6 +268,7 @@ extension Rows {
     }
 
     /// Whether `directory` is `ancestor` or is below it.
+    /// - Throws: `notFound` when a directory above it has no name any more; `inputOutput` when they form a cycle.
     package func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws -> Bool {
         var current = directory
         // The index has no cycle, so the root ends the walk; the limit keeps a damaged index from blocking it.

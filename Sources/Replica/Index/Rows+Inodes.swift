@@ -72,6 +72,7 @@ extension Rows {
             target: (row[column + 22] as String?).map(LinkTarget.init))
     }
 
+    /// - Throws: `notFound`.
     package func attributes(of number: InodeNumber) throws -> Attributes {
         let found = try first("SELECT \(Self.attributeColumns) FROM inodes i WHERE i.id = ?", [number.row]) {
             try Self.attributes($0)
@@ -96,6 +97,7 @@ extension Rows {
         return row
     }
 
+    /// - Throws: `notFound`.
     package func inode(_ number: InodeNumber) throws -> Inode {
         let found = try first(
             "SELECT \(Self.inodeColumns), i.content, i.incoming FROM inodes i WHERE i.id = ?", [number.row]
@@ -110,6 +112,7 @@ extension Rows {
     }
 
     /// Whether the bytes of a file are local, without reading its chunk list.
+    /// - Throws: `notFound`.
     package func isLocal(_ number: InodeNumber) throws -> Bool { try inodeRow(number).isLocal }
 
     /// Whether the bytes of a file are local, and no newer ones are to come.

@@ -7,6 +7,7 @@ extension Rows {
     /// one without a name `notFound`. As it is shown: see ``ShownPath``.
     package func path(of number: InodeNumber) throws -> String { try shownPath(of: number).string }
 
+    /// - Throws: `notFound` for an inode without a name.
     package func shownPath(of number: InodeNumber) throws -> ShownPath {
         if number == .root { return .root }
         guard let path = try paths(of: [number])[number] else { throw FileError(.notFound, "\(number)") }
@@ -14,6 +15,7 @@ extension Rows {
     }
 
     /// Resolves a path relative to the root; symbolic links are not followed.
+    /// - Throws: `notFound`; `badName` or `nameTooLong` for what cannot be a path.
     package func resolve(_ path: String) throws -> InodeNumber {
         guard let inode = try inode(at: path) else { throw FileError(.notFound, path) }
         return inode
@@ -21,6 +23,7 @@ extension Rows {
 
     /// How many directories there are between the top-level `Documents` and `directory`: 0 for `Documents` itself.
     /// - Returns: `nil` outside of it.
+    /// - Throws: `notFound` when a directory above it has no name any more.
     package func depthBelowDocuments(of directory: InodeNumber) throws -> Int? {
         var depth = 0
         var current = directory

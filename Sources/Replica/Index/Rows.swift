@@ -4,7 +4,8 @@ import Model
 
 /// What the index has, as of one read or change, and the statements for that: each is prepared once per connection.
 ///
-/// See ``Replica/read(_:)`` and ``ReplicaTransaction/rows``.
+/// See ``Replica/read(_:)`` and ``ReplicaTransaction/rows``. Besides what is noted, every function throws `inputOutput`
+/// for a damaged value, and SQLite's errors, which the replica translates: see `IndexError.swift`.
 package struct Rows {
     let database: Database
 

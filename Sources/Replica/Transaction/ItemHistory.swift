@@ -8,6 +8,7 @@ package struct ItemHistory {
     private var rows: Rows { transaction.rows }
 
     /// Sets the edits that wait to be resolved; the caller handles the outbox.
+    /// - Throws: `notFound` or `superseded` when the entry has changed since it was read.
     package func setConflicts(_ conflicts: [ConflictVersion], of entry: Entry) throws {
         let source = try transaction.current(entry)
         try rows.execute(

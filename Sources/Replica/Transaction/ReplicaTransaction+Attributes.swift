@@ -8,6 +8,7 @@ extension ReplicaTransaction {
     ///
     /// - Parameter isMapped: Whether a program may be storing into a mapping of the file at this moment. Then a change
     ///   of its modification time counts as one of its bytes: it would hide a store that comes just before it.
+    /// - Throws: `notFound`; `inputOutput` when another file has the place of the bytes on the disk.
     package func setAttributes(
         of number: InodeNumber, _ change: AttributeChange, isMapped: Bool = false
     ) throws -> Attributes {
@@ -62,6 +63,8 @@ extension ReplicaTransaction {
     static let xattrNameByteLimit = 255
     static let xattrValueByteLimit = 64 << 10
 
+    /// - Throws: `notFound`; `bufferTooSmall` for a name that is empty or too long, `attributeTooLarge` for the value;
+    ///   `attributeExists` or `noAttribute`, as the mode asks.
     package func setXattr(_ name: String, _ value: [UInt8], of number: InodeNumber, mode: XattrMode) throws {
         guard !name.isEmpty, name.utf8.count <= Self.xattrNameByteLimit else {
             throw FileError(.bufferTooSmall, "the attribute's name has \(name.utf8.count) bytes")
@@ -81,6 +84,7 @@ extension ReplicaTransaction {
         try outbox.enqueueItems(of: number)
     }
 
+    /// - Throws: `notFound`; `noAttribute`.
     package func removeXattr(_ name: String, of number: InodeNumber) throws {
         _ = try rows.attributes(of: number)
         guard try rows.exists("SELECT 1 FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) else {

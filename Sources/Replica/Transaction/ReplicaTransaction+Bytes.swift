@@ -9,6 +9,8 @@ extension ReplicaTransaction {
     /// Notes that the bytes are about to change. Called and committed before the first write since the last upload:
     /// after a crash, any written bytes on the disk are known to be a local change.
     /// - Returns: The new generation.
+    /// - Throws: `superseded` when the bytes are not local any more; `notFound`; `isDirectory` or `invalid` for what
+    ///   has no bytes.
     @discardableResult
     package func markModified(_ number: InodeNumber) throws -> Int64 {
         let generation = try rows.first(
@@ -26,6 +28,7 @@ extension ReplicaTransaction {
 
     /// Records size and times of the bytes in the index.
     /// - Returns: The recorded attributes.
+    /// - Throws: `notFound` when the file was deleted.
     @discardableResult
     package func recordBytes(of number: InodeNumber, from descriptor: Descriptor) throws -> BackingStatus {
         // Read inside the change: a status that was read earlier could be outdated.
@@ -99,6 +102,7 @@ extension ReplicaTransaction {
     }
 
     /// Notes the chunks of content that is not local, when only the manifest was known.
+    /// - Throws: `superseded` when the file is local, or its chunks are known already.
     package func setKnownContent(_ number: InodeNumber, content: Content) throws {
         let row = try rows.file(number)
         guard !row.isLocal, try rows.contents(of: number).content == nil else {

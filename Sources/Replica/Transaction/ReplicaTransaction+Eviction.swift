@@ -52,6 +52,7 @@ extension ReplicaTransaction {
     /// Makes an empty file a copy of one that is not local, without fetching a byte: both refer to the same chunks.
     ///
     /// - Returns: Whether it was done; `false` when one of the two does not qualify, and the bytes must be copied.
+    /// - Throws: `notFound` when one of the files was deleted.
     package func share(_ source: InodeNumber, with copy: InodeNumber) throws -> Bool {
         let original = try rows.file(source)
         let row = try rows.file(copy)

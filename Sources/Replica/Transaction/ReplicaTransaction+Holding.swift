@@ -4,6 +4,7 @@ package import Model
 /// Items that the user pinned, paused for a while, or excluded from sync permanently.
 extension ReplicaTransaction {
     /// Pauses or resumes sync of a file or of a directory's contents; for the root, of the whole container.
+    /// - Throws: `notFound`.
     package func setPaused(_ isPaused: Bool, of number: InodeNumber) throws {
         if number == .root { return try rows.setMeta(.syncPaused, isPaused) }
         _ = try rows.inodeRow(number)

@@ -4,6 +4,8 @@ package import Model
 /// Operations of the follower where local changes and another device's conflict.
 extension ReplicaTransaction {
     /// Removes an empty directory whose deletion had been dropped: it waits to be uploaded again.
+    /// - Throws: `notFound` or `superseded` when the entry has changed since it was read; `notEmpty` when its
+    ///   backing directory has another program's file in it.
     package func removeAgain(_ entry: Entry) throws -> RemovedEntry {
         let source = try current(entry)
         try outbox.leaveItem(of: source)
@@ -13,6 +15,7 @@ extension ReplicaTransaction {
     }
 
     /// Forgets the container's state of an entry that was deleted there: the next upload creates it again.
+    /// - Throws: `notFound` or `superseded` when the entry has changed since it was read.
     package func clearBase(_ entry: Entry) throws {
         let source = try current(entry)
         try rows.execute(
@@ -21,6 +24,7 @@ extension ReplicaTransaction {
     }
 
     /// Makes an entry a new item, which waits to be uploaded.
+    /// - Throws: `notFound` or `superseded` when the entry has changed since it was read.
     package func reidentify(_ entry: Entry) throws {
         let source = try current(entry)
         if let old = source.item { try rows.outbox.dequeue(old) }
@@ -35,6 +39,7 @@ extension ReplicaTransaction {
     }
 
     /// Notes that a placeholder has other bytes now, of which only the size is known: its chunk list could not be read.
+    /// - Throws: `notFound` or `superseded` when the entry has changed since it was read.
     package func setUnknownContent(_ entry: Entry, record: ItemRecord) throws {
         let source = try current(entry)
         let row = try rows.file(source.inode)

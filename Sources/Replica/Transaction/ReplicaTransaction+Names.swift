@@ -59,7 +59,7 @@ extension ReplicaTransaction {
     }
 
     /// Adds another name to a file. Related: `link(2)`.
-    /// - Throws: `notPermitted` for a directory.
+    /// - Throws: `notPermitted` for a directory; `exists`; `notFound`, also for a file without a name.
     package func link(_ number: InodeNumber, in parent: InodeNumber, as name: ItemName) throws -> Attributes {
         let row = try rows.inodeRow(number)
         guard row.kind != .directory else { throw FileError(.notPermitted, "\(number) is a directory") }
@@ -90,7 +90,7 @@ extension ReplicaTransaction {
 
     /// Removes a name; the file itself exists until ``forget(_:)``, for processes that have it open. It frees disk space.
     /// Related: `unlink(2)`.
-    /// - Throws: `isDirectory`.
+    /// - Throws: `notFound`, `isDirectory`.
     package func removeFile(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
         let entry = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
@@ -102,7 +102,7 @@ extension ReplicaTransaction {
     }
 
     /// Removes an empty directory, which frees disk space. Related: `rmdir(2)`.
-    /// - Throws: `notDirectory`, `notEmpty`.
+    /// - Throws: `notFound`, `notDirectory`, `notEmpty`.
     package func removeDirectory(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
         let entry = try rows.existingEntryRow(name, in: parent)
         let row = try rows.inodeRow(entry.inode)

@@ -61,6 +61,8 @@ extension ReplicaTransaction {
 
     /// Moves an entry to a name that must be free, with everything that belongs to it.
     /// - Returns: The entry as it is now.
+    /// - Throws: `exists` when the name is taken; `invalid` for a directory into itself; `notFound` or `notDirectory`
+    ///   for `parent`; `notFound` or `superseded` when the entry has changed since it was read.
     package func move(_ entry: Entry, to parent: InodeNumber, as name: ItemName) throws -> Entry {
         let source = try current(entry)
         let row = try rows.inodeRow(source.inode)
@@ -83,6 +85,7 @@ extension ReplicaTransaction {
 
     /// Applies mode, time, attributes and link target; but not the time while the bytes are modified here. The file on the
     /// disk keeps its time while it has older bytes.
+    /// - Throws: `notFound`; `inputOutput` when another file has the place of the bytes on the disk.
     package func setMetadata(_ number: InodeNumber, from record: ItemRecord) throws {
         let row = try rows.inodeRow(number)
         var attributes = row.attributes
@@ -123,12 +126,14 @@ extension ReplicaTransaction {
     }
 
     /// Notes the container's state of an entry.
+    /// - Throws: `invalid` when the record is that of another item.
     package func setBase(_ entry: Entry, record: ItemRecord, number: CommitNumber) throws {
         guard entry.item == record.id else { throw FileError(.invalid, "\(record.name) is another item") }
         try writeBase(record, number)
     }
 
     /// Removes an entry that another device deleted; a directory must be empty.
+    /// - Throws: `notEmpty`; `notFound` or `superseded` when the entry has changed since it was read.
     package func remove(_ entry: Entry) throws -> RemovedEntry {
         let source = try current(entry)
         let row = try rows.inodeRow(source.inode)
@@ -144,6 +149,8 @@ extension ReplicaTransaction {
 
     /// Makes a local entry that was never uploaded an item that another device created: equal files and directories of
     /// one name are merged.
+    /// - Throws: `invalid` when the container has the entry already; `notFound` or `superseded` when it has changed
+    ///   since it was read.
     package func adopt(_ item: ItemID, for entry: Entry) throws -> Entry {
         let source = try current(entry)
         guard !source.hasBase else {

@@ -48,6 +48,7 @@ extension ReplicaTransaction {
     }
 
     /// Keeps a link target that lost: it becomes a new item under `name`, and waits to be uploaded.
+    /// - Throws: `exists` when the name is taken; `notFound`.
     package func keepLink(to target: LinkTarget, like entry: Entry, as name: ItemName) throws {
         let row = try rows.inodeRow(entry.inode)
         var new = NewItem.symbolicLink(to: target.string)

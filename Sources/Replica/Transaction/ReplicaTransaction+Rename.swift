@@ -8,6 +8,8 @@ package import Model
 /// the item moves with the file.
 extension ReplicaTransaction {
     /// Related: `renameat2(2)`. An atomic save keeps the item of the target name.
+    /// - Throws: `notFound`; `exists` with ``RenameMode/noReplace``; `notDirectory`, `isDirectory` or `notEmpty` for
+    ///   what would be replaced; `invalid` for a directory into itself.
     package func rename(
         _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode
     ) throws -> Renamed {

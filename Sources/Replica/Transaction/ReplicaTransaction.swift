@@ -5,7 +5,8 @@ package import Model
 /// One change of the replica while it is being made: valid inside ``Replica/change(freeing:_:)`` only, on its thread.
 ///
 /// The changes of the mount (names, bytes), of the follower (remote records) and of the uploader are all made here, so
-/// that they compose into one commit.
+/// that they compose into one commit. Besides what is noted, every function throws what ``Rows`` and the calls on the
+/// backing directory throw; then the whole change is undone.
 package final class ReplicaTransaction {
     /// What the index has, the changes so far included.
     package let rows: Rows
