@@ -73,13 +73,19 @@ package struct ChunkReader: Sendable {
         received: (Int) -> Void = { _ in },
         deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws {
-        let missing = try await fetchTogether(pieces, isWholeFile, next, received, deliver)
+        let missing = try await fetchTogether(pieces, isWholeFile, next, received, deliver).pieces
         for batch in Self.batches(of: missing) {
-            guard let bad = try await fetchOnce(missing[batch], received, deliver).first, let stored = bad.stored else {
-                continue
-            }
-            throw packs.damage(stored, byteCount: bad.byteCount)
+            let again = try await fetchOnce(missing[batch], received, deliver)
+            guard let bad = again.pieces.first, let stored = bad.stored else { continue }
+            throw again.damage ?? packs.damage(stored, byteCount: bad.byteCount)
         }
+    }
+
+    /// What did not arrive, or arrived damaged.
+    private struct Missing {
+        var pieces: [Content.Piece] = []
+        /// The damage that the store itself has found, as one does that seals its objects.
+        var damage: StoreError?
     }
 
     /// Fetches only the first ``Content/headByteCount`` bytes of a chunk.
@@ -89,28 +95,32 @@ package struct ChunkReader: Sendable {
     package func head(of stored: Content.Piece.Stored) async throws(StoreError) -> [UInt8]? {
         guard let head = stored.head else { return nil }
         let range = stored.offset..<stored.offset + Int64(Content.headByteCount)
-        let bytes = try await packs.get(stored.pack, range: range).collect(upTo: Content.headByteCount)
+        let bytes: [UInt8]
+        do throws(StoreError) {
+            bytes = try await packs.get(stored.pack, range: range).collect(upTo: Content.headByteCount)
+        } catch  where error.code == .corrupt {
+            return nil
+        }
         // A pack may be truncated, and the writer of the record may have hashed the truncated bytes.
         return bytes.count == Content.headByteCount && ChunkHash(hashing: bytes) == head ? bytes : nil
     }
 
-    /// - Returns: The pieces that did not arrive, or arrived damaged.
     private func fetchTogether(
         _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ next: () -> PackID?, _ received: (Int) -> Void,
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
-    ) async throws -> [Content.Piece] {
+    ) async throws -> Missing {
         guard let bytes = try await neighbourly(pieces, isWholeFile, next) else {
             return try await fetchOnce(pieces, received, deliver)
         }
         received(bytes.count)
-        var damaged: [Content.Piece] = []
+        var missing = Missing()
         var used = 0
         for piece in pieces {
             let chunk = Array(bytes[used..<used + piece.byteCount])
-            try await hand(piece, chunk, ChunkHash(hashing: chunk), &damaged, deliver)
+            try await hand(piece, chunk, ChunkHash(hashing: chunk), &missing.pieces, deliver)
             used += piece.byteCount
         }
-        return damaged
+        return missing
     }
 
     /// The bytes of a piece from a GET for its surroundings in the pack; `nil` when it should be fetched alone.
@@ -119,24 +129,39 @@ package struct ChunkReader: Sendable {
     ) async throws -> [UInt8]? {
         guard let windows, let first = pieces.first?.stored else { return nil }
         let range = first.offset..<first.offset + pieces.reduce(0) { $0 + Int64($1.byteCount) }
-        if range.count <= PackWindows.rangeByteLimit { return try await windows.bytes(of: first.pack, range) }
+        if range.count <= PackWindows.rangeByteLimit {
+            do throws(StoreError) { return try await windows.bytes(of: first.pack, range) } catch {
+                guard error.code == .corrupt else { throw error }
+                return nil
+            }
+        }
         return isWholeFile ? await readAhead?.bytes(of: first.pack, range, next: next) : nil
     }
 
-    /// - Returns: The pieces that did not arrive, or arrived damaged.
     private func fetchOnce(
         _ pieces: ArraySlice<Content.Piece>, _ received: (Int) -> Void,
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
-    ) async throws -> [Content.Piece] {
-        guard let first = pieces.first?.stored else { return [] }
+    ) async throws -> Missing {
+        var missing = Missing()
+        guard let first = pieces.first?.stored else { return missing }
         assert(Self.batches(of: pieces).count == 1, "the pieces are not one batch")
         let byteCount = pieces.reduce(0) { $0 + Int64($1.byteCount) }
-        let stream = try await packs.get(first.pack, range: first.offset..<first.offset + byteCount)
-        var damaged: [Content.Piece] = []
+        let range = first.offset..<first.offset + byteCount
         var rest = pieces
         var chunk: [UInt8] = []
         var hasher = SHA256()
-        while !rest.isEmpty, let arrived = try await stream.next() {
+        var stream: ByteStream?
+        while !rest.isEmpty {
+            let next: [UInt8]?
+            do throws(StoreError) {
+                if stream == nil { stream = try await packs.get(first.pack, range: range) }
+                next = try await stream?.next()
+            } catch {
+                guard error.code == .corrupt else { throw error }
+                missing.damage = error
+                break
+            }
+            guard let arrived = next else { break }
             received(arrived.count)
             var unused = arrived[...]
             while let piece = rest.first, !unused.isEmpty {
@@ -154,12 +179,13 @@ package struct ChunkReader: Sendable {
                 }
                 guard chunk.count == piece.byteCount else { break }
                 rest.removeFirst()
-                try await hand(piece, chunk, ChunkHash(digest: hasher.finalize()), &damaged, deliver)
+                try await hand(piece, chunk, ChunkHash(digest: hasher.finalize()), &missing.pieces, deliver)
                 chunk = []
                 hasher = SHA256()
             }
         }
-        return damaged + rest
+        missing.pieces += rest
+        return missing
     }
 
     /// Passes a chunk on if its hash is right.
