@@ -70,6 +70,13 @@ let package = Package(
             dependencies: ["Linux", "Model", "CLinux", "CZlib", .filesystem("Crypto", "swift-crypto")],
             swiftSettings: settings),
         .target(
+            name: "Sealing",
+            dependencies: [
+                "Remote", "Linux", "Model", .filesystem("Crypto", "swift-crypto"),
+                .filesystem("CryptoExtras", "swift-crypto"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "RemoteS3",
             dependencies: [
                 "Remote", "Model", .filesystem("AsyncHTTPClient", "async-http-client"),
@@ -170,8 +177,9 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "Control", "FileSystem", "Sync", "Coordination", "Remote", "Replica", "Linux", "Model", "TestStores",
-                "VirtualTime",
+                "Control", "FileSystem", "Sync", "Coordination", "Sealing", "Remote", "Replica", "Linux", "Model",
+                "TestStores", "VirtualTime",
+                .filesystem("Crypto", "swift-crypto"),
                 .filesystem("Logging", "swift-log"),
                 .filesystem("ArgumentParser", "swift-argument-parser"),
             ],
@@ -222,8 +230,17 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RemoteTests",
-            dependencies: ["RemoteS3", "Remote", "Model", "Programs", "S3Server", "SeededRandomness", "TestStores"],
+            dependencies: [
+                "RemoteS3", "Sealing", "Remote", "Model", "Programs", "S3Server", "SeededRandomness", "TestStores",
+                .filesystem("Crypto", "swift-crypto"),
+            ],
             resources: [.copy("Fixtures")], swiftSettings: settings),
+        .testTarget(
+            name: "SealingTests",
+            dependencies: [
+                "Sealing", "Remote", "Model", "SeededRandomness", "TestStores", .filesystem("Crypto", "swift-crypto"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "RemoteS3Tests",
             dependencies: [

@@ -99,15 +99,13 @@ extension World {
         return content
     }
 
-    private func object(_ key: String, _ includingDeleted: Bool) -> [UInt8]? {
-        store.object(at: key) ?? (includingDeleted ? deletedObject(key) : nil)
-    }
-
     private func bytes(
         of stored: Content.Piece.Stored, byteCount: Int, _ includingDeleted: Bool
     ) throws(Violation) -> [UInt8] {
         let start = Int(stored.offset)
-        guard let pack = object(Pack.key(stored.pack), includingDeleted), start + byteCount <= pack.count else {
+        guard let pack = try object(at: Pack.key(stored.pack), includingDeleted: includingDeleted),
+            start + byteCount <= pack.count
+        else {
             throw Violation("the store lacks bytes \(start)..<\(start + byteCount) of pack \(stored.pack)")
         }
         let bytes = Array(pack[start..<start + byteCount])
@@ -124,7 +122,7 @@ extension World {
         case .inline(let content):
             return content
         case .manifest(let hash):
-            guard let object = object(ManifestStore.key(hash), includingDeleted) else {
+            guard let object = try object(at: ManifestStore.key(hash), includingDeleted: includingDeleted) else {
                 throw Violation("the store lacks the manifest \(hash)")
             }
             let text = try Gzip.decompress(object, limit: 1 << 28)

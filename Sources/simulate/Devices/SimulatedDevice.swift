@@ -53,7 +53,7 @@ final class SimulatedDevice: Sendable {
         self.skew = skew
         directory = "\(world.directory)/\(name)"
         store = SimulatedStore(world: world, device: name, sendsHints: sendsHints)
-        container = Container(store: store, identity: world.identity)
+        container = Container(store: world.store(over: store), identity: world.identity)
         state = Mutex(State(random: SeededRandom(seed: world.seed, stream: "device \(name)")))
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Model
 import Remote
+import Sealing
 import Synchronization
 import TestStores
 import VirtualTime
@@ -13,6 +14,8 @@ final class World: Sendable {
     let clock: VirtualClock
     let trace: Trace
     let store = MemoryStore()
+    /// `nil` where the container is not sealed.
+    let sealingKeys: SealingKeys?
     let model = ReferenceModel()
     let identity: ContainerIdentity
     /// The parent of the devices' state directories.
@@ -33,16 +36,19 @@ final class World: Sendable {
     init(seed: UInt64, directory: String, sabotage: Sabotage?, options: ScenarioOptions, isTraced: Bool) {
         self.seed = seed
         scenario = Scenario(seed: seed, sabotage: sabotage, options: options)
+        sealingKeys = scenario.isSealed ? Self.sealingKeys : nil
         executor = SeededExecutor(seed: seed)
         clock = VirtualClock()
         trace = Trace(clock: clock, isPrinted: isTraced)
         self.directory = directory
         identity = ContainerIdentity(
             id: ContainerIdentifier("iCloud.simulation")!,
-            uuid: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)),
+            uuid: Self.containerUUID,
             created: Timestamp(rawValue: 0),
             settings: .init(name: "Simulation", documentScopePublic: true, folderLevels: .any))
     }
+
+    static let containerUUID = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
 
     /// The start time: 2023-11-14T22:13:20Z.
     private static let start: Int64 = 1_700_000_000
@@ -90,7 +96,7 @@ final class World: Sendable {
     /// Traces a commit that has landed.
     func noteCommit(at key: String) {
         do {
-            guard let object = store.object(at: key) else { return }
+            guard let object = try object(at: key) else { return }
             guard let number = ChangeLog.number(of: key) else { throw Violation("it has no number") }
             let text = try Gzip.decompress(object, limit: 1 << 28)
             // As devices read it: to `JSONDecoder` alone, names of attributes that differ in composition are one.

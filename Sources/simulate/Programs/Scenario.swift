@@ -29,6 +29,8 @@ struct Scenario: Sendable, CustomStringConvertible {
     /// Whether names, attributes and targets are spelled as `String` takes for others, or begin with what it takes for a
     /// part of the slash before them.
     let hasSpellings: Bool
+    /// Whether the container is sealed.
+    let isSealed: Bool
     /// Whether weeks pass between the phases, in which snapshots are made and garbage is collected.
     let hasLongTimes: Bool
     /// The number of programs that work on a device at the same time; one element for each.
@@ -65,6 +67,8 @@ struct Scenario: Sendable, CustomStringConvertible {
         // Seeds that are older than these spellings draw what they drew before.
         var spellings = SeededRandom(seed: seed, stream: "spellings")
         hasSpellings = seed >= Self.firstSpelledSeed && spellings.happens(0.5)
+        var sealing = SeededRandom(seed: seed, stream: "sealing")
+        isSealed = seed >= Self.firstSealedSeed && sealing.happens(1 / 3)
         hasLongTimes = options.passesWeeks
         var coordination = SeededRandom(seed: seed, stream: "coordination")
         programCounts = (0..<deviceCount).map { _ in
@@ -76,8 +80,9 @@ struct Scenario: Sendable, CustomStringConvertible {
         self.sabotage = sabotage
     }
 
+    private static let firstSpelledSeed: UInt64 = 3_000_000_000
     /// Fresh seeds begin here.
-    static let firstSpelledSeed: UInt64 = 3_000_000_000
+    static let firstSealedSeed: UInt64 = 4_000_000_000
 
     /// Whether requests to the store may fail.
     var hasTrouble: Bool { faultShare > 0 || offlineShare > 0 || hasLongTimes }
@@ -90,7 +95,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
         kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(sendsHints)\
         \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")\
-        \(hasSpellings ? ", spellings" : "")\
+        \(hasSpellings ? ", spellings" : "")\(isSealed ? ", sealed" : "")\
         \(hasLongTimes ? ", long times" : "")\(isContended ? ", programs \(programCounts)" : "")\
         \(hasClaims ? ", claims, presenters have \(presenterTimeout), then \(presenterPatience)" : "")
         """

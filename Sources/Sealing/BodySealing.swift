@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import Linux
+import Model
+import Remote
+
+/// Seals the bytes of one object, which come in pieces of any size.
+struct BodySealing {
+    private let header: SealedHeader
+    private let key: String
+    private var index: Int64 = 0
+    /// What does not fill a segment yet.
+    private var buffer: [UInt8] = []
+
+    init(key: String, byteCount: Int64, salt: [UInt8], keys: SealingKeys) throws(StoreError) {
+        let padded = Padding.of(key: key).paddedByteCount(byteCount)
+        guard let layout = SealedLayout(byteCount: byteCount, paddedByteCount: padded) else {
+            throw StoreError(.invalid, key: key, "\(byteCount) bytes are too long for one object")
+        }
+        header = try SealedHeader(key: key, layout: layout, salt: salt, keys: keys)
+        self.key = key
+    }
+
+    var sealedByteCount: Int64 { header.layout.sealedByteCount }
+
+    /// Seals a whole body.
+    ///
+    /// - Parameter emit: Takes the sealed object in pieces.
+    mutating func seal(_ body: Body, _ emit: ([UInt8]) throws(StoreError) -> Void) throws(StoreError) {
+        try emit(header.bytes)
+        // Closures cannot change what they were not given.
+        var sealing = self
+        try body.forEachPiece(key: key) { piece throws(StoreError) in try sealing.take(piece, emit) }
+        let zeros = [UInt8](repeating: 0, count: Int(SealedLayout.segmentByteCount))
+        var left = header.layout.paddedByteCount - header.layout.byteCount
+        while left > 0 {
+            let count = Int(min(left, Int64(zeros.count)))
+            let result = zeros.withUnsafeBytes { zeros in
+                Result { () throws(StoreError) in try sealing.take(.init(rebasing: zeros[..<count]), emit) }
+            }
+            try result.get()
+            left -= Int64(count)
+        }
+        try emit(header.cipher.seal(sealing.buffer, .segment(sealing.index, isLast: true), key: key))
+    }
+
+    private mutating func take(
+        _ piece: UnsafeRawBufferPointer, _ emit: ([UInt8]) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var rest = piece[...]
+        let full = Int(SealedLayout.segmentByteCount)
+        while !rest.isEmpty {
+            // The last segment is sealed at the end, full or not.
+            if buffer.count == full {
+                try emit(header.cipher.seal(buffer, .segment(index, isLast: false), key: key))
+                index += 1
+                buffer.removeAll(keepingCapacity: true)
+            }
+            let count = min(full - buffer.count, rest.count)
+            buffer.append(contentsOf: rest.prefix(count))
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+/// A body that was sealed, and the file that it is in.
+struct SealedBody: Sendable {
+    let body: Body
+    /// Without a name, so that nothing of it is left after a crash: it is read as long as this is open.
+    private let file: Descriptor?
+
+    /// To be called when the body was sent.
+    func keepOpen() { withExtendedLifetime(file) {} }
+
+    /// Blocks where the body is a file.
+    static func make(
+        _ body: Body, key: String, salt: [UInt8], keys: SealingKeys
+    ) throws(StoreError) -> SealedBody {
+        var sealing = try BodySealing(key: key, byteCount: body.byteCount, salt: salt, keys: keys)
+        switch body {
+        case .bytes:
+            var sealed: [UInt8] = []
+            sealed.reserveCapacity(Int(sealing.sealedByteCount))
+            try sealing.seal(body) { piece throws(StoreError) in sealed += piece }
+            return SealedBody(body: .bytes(sealed), file: nil)
+        case .file(let path, _):
+            let file: Descriptor
+            do throws(FileError) { file = try unnamedFile(beside: path) } catch { throw failure(error, key) }
+            try sealing.seal(body) { piece throws(StoreError) in
+                do throws(FileError) {
+                    try piece.withBytes { bytes throws(FileError) in try file.append(bytes) }
+                } catch {
+                    throw failure(error, key)
+                }
+            }
+            return SealedBody(
+                body: .file(path: "/proc/self/fd/\(file.rawValue)", range: 0..<sealing.sealedByteCount), file: file)
+        }
+    }
+
+    private static func failure(_ error: FileError, _ key: String) -> StoreError {
+        // It may work later, when there is space again, say.
+        StoreError(.unavailable, key: key, "cannot be sealed here: \(error)")
+    }
+
+    private static func unnamedFile(beside path: String) throws(FileError) -> Descriptor {
+        let name = "\(path).sealed-\(UUID().uuidString.lowercased())"
+        let file = try Descriptor(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        try SystemCalls.check("unlink", as: name) { unlink(name) }
+        return file
+    }
+}

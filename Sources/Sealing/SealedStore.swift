@@ -1,0 +1,249 @@
+import Model
+package import Remote
+import Synchronization
+
+/// A store that need not be trusted for anything but being there: seals what goes down and opens what comes up, object
+/// by object. It knows neither records nor commits.
+///
+/// Lengths of listings are those with ``Padding``; what is read has the true one. Objects beside the container, and links
+/// to objects, are refused: both would show plain bytes to whoever has the bucket.
+package struct SealedStore: ObjectStore {
+    /// How many headers of packs are remembered, of some 300 bytes each: 4096.
+    static let headerLimit = 4096
+    /// Keys below these are not sealed, since they are read before the keys are known.
+    private static let plainPrefixes = ["keyring/", "enrol/"]
+
+    private let base: any ObjectStore
+    private let keys: SealingKeys
+    private let makeSalt: @Sendable (_ key: String) -> [UInt8]
+    private let headers = Headers()
+
+    /// Packs are never replaced, so that their headers can be remembered.
+    private final class Headers: Sendable {
+        private let known = Mutex<[String: SealedHeader]>([:])
+
+        func header(of key: String) -> SealedHeader? { known.withLock { $0[key] } }
+
+        func remember(_ header: SealedHeader, of key: String) {
+            guard key.utf8.starts(with: "packs/".utf8) else { return }
+            known.withLock { known in
+                if known.count >= SealedStore.headerLimit { known = [:] }
+                known[key] = header
+            }
+        }
+
+        func forget(_ key: String) { known.withLock { _ = $0.removeValue(forKey: key) } }
+    }
+
+    /// - Parameter makeSalt: Makes 32 random bytes for an object.
+    package init(
+        _ base: any ObjectStore, keys: SealingKeys,
+        makeSalt: @escaping @Sendable (_ key: String) -> [UInt8] = { _ in Self.randomSalt() }
+    ) {
+        self.base = base
+        self.keys = keys
+        self.makeSalt = makeSalt
+    }
+
+    package static func randomSalt() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<SealedHeader.saltByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    // MARK: Reading
+
+    package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let key = try containerKey(address)
+        if isPlain(key) { return try await base.get(address, range: range) }
+        guard let range else { return try await whole(key) }
+        guard !range.isEmpty, let known = headers.header(of: key) else { return try await first(range, of: key) }
+        return try await segments(range, of: key, known)
+    }
+
+    private func whole(_ key: String) async throws(StoreError) -> ByteStream {
+        let source = try await load(key, nil)
+        let (header, start) = try await header(from: source, key: key)
+        let layout = header.layout
+        return opened(
+            source, header, segments: 0..<layout.segmentCount, range: 0..<layout.byteCount, key: key, start: start)
+    }
+
+    /// A range of an object whose header is not known: it is fetched at the same time.
+    private func first(_ range: Range<Int64>, of key: String) async throws(StoreError) -> ByteStream {
+        let segments = range.isEmpty ? 0..<0 : SealedLayout.segments(of: range)
+        let wanted = SealedLayout.sealedRange(ofSegments: segments)
+        let start = Int64(SealedHeader.byteCount)
+        if segments.lowerBound == 0 {
+            let source = try await load(key, 0..<wanted.upperBound)
+            let (header, rest) = try await header(from: source, key: key)
+            let clipped = range.clamped(to: 0..<header.layout.byteCount)
+            if clipped.isEmpty { return .empty(key) }
+            return opened(source, header, segments: segments, range: clipped, key: key, start: rest)
+        }
+        async let body = result { () async throws(StoreError) in try await self.load(key, wanted) }
+        let header = try await self.header(from: load(key, 0..<start), key: key).0
+        let source = try await body.get()
+        let clipped = range.clamped(to: 0..<header.layout.byteCount)
+        if clipped.isEmpty { return .empty(key) }
+        return opened(source, header, segments: segments, range: clipped, key: key)
+    }
+
+    private func segments(
+        _ range: Range<Int64>, of key: String, _ header: SealedHeader
+    ) async throws(StoreError) -> ByteStream {
+        let clipped = range.clamped(to: 0..<header.layout.byteCount)
+        if clipped.isEmpty { return .empty(key) }
+        let segments = SealedLayout.segments(of: clipped)
+        let source = try await load(key, SealedLayout.sealedRange(ofSegments: segments))
+        return opened(source, header, segments: segments, range: clipped, key: key)
+    }
+
+    private func opened(
+        _ source: ByteStream, _ header: SealedHeader, segments: Range<Int64>, range: Range<Int64>, key: String,
+        start: [UInt8] = []
+    ) -> ByteStream {
+        let opening = SegmentStream(source, header, segments: segments, range: range, key: key, start: start)
+        return ByteStream(key: key) { [headers] () async throws(StoreError) in
+            do throws(StoreError) { return try await opening.pull() } catch {
+                // A write that was repeated may have landed twice, each time with a header of its own.
+                if error.code == .corrupt { headers.forget(key) }
+                throw error
+            }
+        }
+    }
+
+    /// The header at the beginning of a stream, and what was read behind it.
+    private func header(
+        from source: ByteStream, key: String
+    ) async throws(StoreError) -> (SealedHeader, rest: [UInt8]) {
+        var bytes: [UInt8] = []
+        while bytes.count < SealedHeader.byteCount, let piece = try await source.next() { bytes += piece }
+        let header = try SealedHeader(reading: Array(bytes.prefix(SealedHeader.byteCount)), key: key, keys: keys)
+        headers.remember(header, of: key)
+        return (header, Array(bytes.dropFirst(SealedHeader.byteCount)))
+    }
+
+    private func load(_ key: String, _ range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let stored = stored(key)
+        let source: ByteStream
+        do throws(StoreError) { source = try await base.get(.container(stored), range: range) } catch {
+            throw error.about(key, insteadOf: stored)
+        }
+        return ByteStream(key: key) { () async throws(StoreError) in
+            do throws(StoreError) { return try await source.next() } catch { throw error.about(key, insteadOf: stored) }
+        }
+    }
+
+    // MARK: Writing
+
+    package func put(_ key: String, _ body: Body) async throws(StoreError) {
+        try await write(key, body) { (key, body) throws(StoreError) in try await base.put(key, body) }
+    }
+
+    package func create(_ key: String, _ body: Body) async throws(StoreError) {
+        try await write(key, body) { (key, body) throws(StoreError) in try await base.create(key, body) }
+    }
+
+    private static let queue = BlockingQueue(name: "dewpoint.sealing")
+
+    private func write(
+        _ key: String, _ body: Body, _ call: (String, Body) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        try ObjectKey.validate(key)
+        if isPlain(key) { return try await call(key, body) }
+        let salt = makeSalt(key)
+        let sealed = try await Self.queue.run { [keys] () throws(StoreError) in
+            try SealedBody.make(body, key: key, salt: salt, keys: keys)
+        }
+        let stored = stored(key)
+        do throws(StoreError) { try await call(stored, sealed.body) } catch {
+            throw error.about(key, insteadOf: stored)
+        }
+        sealed.keepOpen()
+    }
+
+    package func delete(_ key: String) async throws(StoreError) {
+        try ObjectKey.validate(key)
+        headers.forget(key)
+        let stored = stored(key)
+        do throws(StoreError) { try await base.delete(stored) } catch { throw error.about(key, insteadOf: stored) }
+    }
+
+    // MARK: Listing
+
+    package func list(
+        _ prefix: ObjectAddress, after: String?, limit: Int
+    ) async throws(StoreError) -> [ObjectListing] {
+        _ = try containerKey(prefix)
+        var last = after.map(stored)
+        while true {
+            let lines = try await base.list(prefix, after: last, limit: limit)
+            let page = lines.compactMap(shown)
+            // A page of other programs' objects is not the end.
+            guard page.isEmpty, let next = lines.last?.key else { return page }
+            last = next
+        }
+    }
+
+    /// A line as it is above; `nil` for what is no object of the container.
+    ///
+    /// A length that no sealed object has is passed on: it stops nobody from listing the others, and who reads the object
+    /// learns of it. It is not 0, which a trimmed commit has.
+    private func shown(_ line: ObjectListing) -> ObjectListing? {
+        if isPlain(line.key) { return line }
+        guard let key = keys.shownKey(of: line.key) else { return nil }
+        let padded = SealedLayout.paddedByteCount(ofSealed: line.byteCount)
+        return ObjectListing(key: key, byteCount: padded ?? max(1, line.byteCount))
+    }
+
+    package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
+        let key = try containerKey(address)
+        if isPlain(key) { return try await base.head(address) }
+        let stored = stored(key)
+        do throws(StoreError) {
+            let line = try await base.head(.container(stored))
+            guard let padded = SealedLayout.paddedByteCount(ofSealed: line.byteCount) else {
+                throw StoreError(.corrupt, key: key, "\(line.byteCount) bytes long, which no sealed object is")
+            }
+            return ObjectListing(key: key, byteCount: padded)
+        } catch {
+            throw error.about(key, insteadOf: stored)
+        }
+    }
+
+    package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+
+    // MARK: Keys
+
+    private func isPlain(_ key: String) -> Bool { Self.plainPrefixes.contains { key.utf8.starts(with: $0.utf8) } }
+
+    private func stored(_ key: String) -> String { keys.storedKey(of: key) }
+
+    private func containerKey(_ address: ObjectAddress) throws(StoreError) -> String {
+        guard case .container(let key) = address else {
+            throw StoreError(
+                .invalid, key: address.key,
+                "an encrypted container cannot adopt objects, which are plain by nature: import them")
+        }
+        return key
+    }
+}
+
+/// Calls the work and catches its error with its type, which `async let` does not keep.
+private func result<Value: Sendable>(
+    _ work: @Sendable () async throws(StoreError) -> Value
+) async -> Result<Value, StoreError> {
+    do throws(StoreError) { return .success(try await work()) } catch { return .failure(error) }
+}
+
+extension ByteStream {
+    fileprivate static func empty(_ key: String) -> ByteStream { ByteStream(key: key) { () throws(StoreError) in nil } }
+}
+
+extension StoreError {
+    /// The same error about an object's own key, where it is about the one in the store.
+    fileprivate func about(_ key: String, insteadOf stored: String) -> StoreError {
+        guard self.key == stored, key != stored else { return self }
+        return StoreError(code, key: key, detail, remedy: remedy, retryAfter: retryAfter)
+    }
+}

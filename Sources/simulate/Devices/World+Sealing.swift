@@ -1,0 +1,34 @@
+import Crypto
+import Remote
+import Sealing
+import TestStores
+
+/// The store of a container that is sealed in some runs.
+extension World {
+    static let sealingKeys = SealingKeys(
+        container: containerUUID, epoch: 1, epochKeys: [1: SymmetricKey(data: [UInt8](repeating: 1, count: 32))],
+        containerKey: SymmetricKey(data: [UInt8](repeating: 2, count: 32)))
+
+    /// What a device does its requests with.
+    func store(over base: any ObjectStore) -> any ObjectStore {
+        guard let sealingKeys else { return base }
+        // The same object has the same salt, so that a write that is repeated changes nothing.
+        return SealedStore(base, keys: sealingKeys) { [seed] key in
+            var random = SeededRandom(seed: seed, stream: "salt of \(key)")
+            return (0..<32).map { _ in UInt8(random.number(0...255)) }
+        }
+    }
+
+    /// The bytes of an object, as a device would read them.
+    ///
+    /// - Parameter includingDeleted: Whether objects count that garbage collection has deleted.
+    func object(at key: String, includingDeleted: Bool = false) throws(Violation) -> [UInt8]? {
+        let stored = sealingKeys?.storedKey(of: key) ?? key
+        guard let object = store.object(at: stored) ?? (includingDeleted ? deletedObject(stored) : nil) else {
+            return nil
+        }
+        do throws(StoreError) { return try sealingKeys?.open(object, key: key) ?? object } catch {
+            throw Violation("\(key) cannot be opened: \(error)")
+        }
+    }
+}
