@@ -20,19 +20,19 @@ package struct SealedStore: ObjectStore {
 
     /// Packs are never replaced, so that their headers can be remembered.
     private final class Headers: Sendable {
-        private let known = Mutex<[String: SealedHeader]>([:])
+        private let known = Mutex<[ObjectAddress: SealedHeader]>([:])
 
-        func header(of key: String) -> SealedHeader? { known.withLock { $0[key] } }
+        func header(of key: String) -> SealedHeader? { known.withLock { $0[.container(key)] } }
 
         func remember(_ header: SealedHeader, of key: String) {
             guard key.utf8.starts(with: "packs/".utf8) else { return }
             known.withLock { known in
                 if known.count >= SealedStore.headerLimit { known = [:] }
-                known[key] = header
+                known[.container(key)] = header
             }
         }
 
-        func forget(_ key: String) { known.withLock { _ = $0.removeValue(forKey: key) } }
+        func forget(_ key: String) { known.withLock { _ = $0.removeValue(forKey: .container(key)) } }
     }
 
     /// - Parameter makeSalt: Makes 32 random bytes for an object.

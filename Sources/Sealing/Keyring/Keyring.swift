@@ -1,0 +1,143 @@
+import Crypto
+package import Foundation
+
+/// Who may open a container, and with what: the whole of it in each version, `keyring/000001` and so on.
+///
+/// Whoever has the store has all versions. What they protect opens by a slot; who may change them is said by the
+/// signatures, of which ``KeyringChain`` makes sure.
+package struct Keyring: Codable, Hashable, Sendable {
+    package enum Role: String, Codable, Sendable {
+        /// Changes what the container holds, and the keyring.
+        case writer
+        case reader
+    }
+
+    /// A device that was enrolled.
+    package struct Member: Codable, Hashable, Sendable {
+        package let id: UUID
+        package let name: String
+        /// X25519, 32 bytes.
+        let agreementKey: Data
+        /// Ed25519, 32 bytes.
+        let signingKey: Data
+        package let role: Role
+        package let enrolledBy: UUID
+        /// The first epoch whose key it does not have; `nil` for a member.
+        package var revokedAt: UInt32?
+
+        init(id: UUID, name: String, keys: DeviceKeys, role: Role, enrolledBy: UUID) {
+            self.id = id
+            self.name = name
+            agreementKey = keys.agreement.publicKey.rawRepresentation
+            signingKey = keys.signing.publicKey.rawRepresentation
+            self.role = role
+            self.enrolledBy = enrolledBy
+        }
+
+        var mayChangeKeyring: Bool { role == .writer && revokedAt == nil }
+    }
+
+    /// The format that sealed containers have.
+    package static let format = 2
+    /// The most members, revoked ones included: 1000.
+    static let memberLimit = 1000
+    /// The longest name in bytes: 255.
+    static let nameByteLimit = 255
+    /// Of each kind that a person knows.
+    static let personalSlotLimit = 8
+
+    let format: Int
+    package let container: UUID
+    /// From 1 on.
+    package internal(set) var number: Int
+    /// The SHA-256 of the previous version's object.
+    var previous: Data?
+    /// Who made this version.
+    package internal(set) var maker: UUID
+    /// Nanoseconds since 1970, by the maker's clock.
+    package internal(set) var made: Int64
+    /// Of what is written now.
+    package internal(set) var epoch: UInt32
+    package internal(set) var members: [Member]
+    var slots: [KeySlot]
+    /// ``RingSecrets``, under the ring's key: nonce, ciphertext, tag.
+    var secrets: Data
+
+    package func member(_ id: UUID) -> Member? { members.first { $0.id == id } }
+
+    // MARK: Opening
+
+    /// - Throws: ``KeyringError`` with `notEnrolled` when there is no slot for the device, `damaged` when it does not open.
+    package func open(_ keys: DeviceKeys, of device: UUID) throws(KeyringError) -> RingSecrets {
+        guard let slot = slots.first(where: { $0.kind == .device(device) }) else { throw .notEnrolled }
+        guard let ringKey = try? slot.ringKey(with: keys.agreement, container: container) else {
+            throw .damaged("the slot of this device does not open")
+        }
+        return try openSecrets(with: ringKey)
+    }
+
+    /// - Returns: Also whose rings the passphrase vouches for.
+    /// - Throws: ``KeyringError`` with `wrongSecret`, or `parameters` when a slot's are absurd.
+    func open(_ passphrase: Passphrase) throws(KeyringError) -> (RingSecrets, RingRoot) {
+        for slot in slots {
+            guard case .passphrase(let cost, let salt, let wrapped) = slot.kind else { continue }
+            try cost.check()
+            guard
+                let (root, own) = try? KeySlot.open(wrapped, with: passphrase, cost, salt: salt, container: container)
+            else { continue }
+            return (try openSecrets(in: slot, with: own, root), root)
+        }
+        throw .wrongSecret
+    }
+
+    /// As with a passphrase.
+    func open(_ code: RecoveryCode) throws(KeyringError) -> (RingSecrets, RingRoot) {
+        for slot in slots {
+            guard case .recovery(let wrapped) = slot.kind,
+                let (root, own) = try? KeySlot.open(wrapped, with: code, container: container)
+            else { continue }
+            return (try openSecrets(in: slot, with: own, root), root)
+        }
+        throw .wrongSecret
+    }
+
+    private func openSecrets(
+        in slot: KeySlot, with own: Curve25519.KeyAgreement.PrivateKey, _ root: RingRoot
+    ) throws(KeyringError) -> RingSecrets {
+        guard let ringKey = try? slot.ringKey(with: own, container: container) else {
+            throw .damaged("the slot of the passphrase or code does not open")
+        }
+        let secrets = try openSecrets(with: ringKey)
+        guard secrets.containerKey == root.containerKey else {
+            throw .damaged("it is not of the container for which the passphrase or code was made")
+        }
+        return secrets
+    }
+
+    private func openSecrets(with ringKey: SymmetricKey) throws(KeyringError) -> RingSecrets {
+        guard let box = try? AES.GCM.SealedBox(combined: secrets),
+            let bytes = try? AES.GCM.open(box, using: ringKey, authenticating: Self.aad(container)),
+            let opened = RingSecrets(bytes: Array(bytes)), opened.epoch == epoch
+        else { throw .damaged("its keys do not open") }
+        return opened
+    }
+
+    // MARK: Closing
+
+    /// Protects the secrets anew, for all slots.
+    mutating func close(_ secrets: RingSecrets) throws(KeyringError) {
+        do {
+            let ringKey = SymmetricKey(size: .bits256)
+            let box = try AES.GCM.seal(secrets.bytes, using: ringKey, authenticating: Self.aad(container))
+            self.secrets = box.nonce + box.ciphertext + box.tag
+            slots = try slots.map { try $0.holding(ringKey, container: container) }
+            epoch = secrets.epoch
+        } catch {
+            throw .damaged("a slot's public key is none: \(error)")
+        }
+    }
+
+    private static func aad(_ container: UUID) -> Data {
+        Data(Array("dewpoint ring v2".utf8) + [0] + container.bytes)
+    }
+}

@@ -1,0 +1,111 @@
+package import Foundation
+
+/// The versions of a keyring, each made by a member of the one before: what can be believed of what a store has.
+package struct KeyringChain: Sendable {
+    /// What a device remembers between two looks: a version, and the SHA-256 of its object.
+    package struct Pin: Codable, Hashable, Sendable {
+        package let number: Int
+        package let hash: Data
+
+        package init(number: Int, hash: Data) {
+            self.number = number
+            self.hash = hash
+        }
+    }
+
+    package private(set) var newest: Keyring
+    package private(set) var object: KeyringObject
+    /// Of the newest.
+    package private(set) var pin: Pin
+    /// The Ed25519 key that signed the first version.
+    let founder: Data
+
+    /// Starts with the first version: whether it can be believed, only its founder's key can tell.
+    ///
+    /// - Throws: ``KeyringError`` with `damaged`.
+    package init(first bytes: [UInt8]) throws(KeyringError) {
+        object = try KeyringObject(bytes: bytes)
+        newest = try object.unverified()
+        guard newest.number == 1, newest.previous == nil, newest.epoch == 1,
+            let founder = newest.member(newest.maker), founder.mayChangeKeyring, object.isSigned(by: founder.signingKey)
+        else { throw .damaged("keyring 1 is not signed by its founder") }
+        self.founder = founder.signingKey
+        pin = Pin(number: 1, hash: KeyringObject.hash(bytes))
+    }
+
+    /// Goes on with the next version.
+    ///
+    /// - Throws: ``KeyringError`` with `damaged`, or with `notDescended` when no member made it from the one before.
+    package mutating func append(_ bytes: [UInt8]) throws(KeyringError) {
+        let object = try KeyringObject(bytes: bytes)
+        let ring = try object.unverified()
+        let number = newest.number + 1
+        guard ring.number == number, ring.container == newest.container, ring.previous == pin.hash else {
+            throw .notDescended("keyring \(number) does not follow from keyring \(newest.number)")
+        }
+        guard let maker = newest.member(ring.maker), maker.mayChangeKeyring, object.isSigned(by: maker.signingKey)
+        else {
+            throw .notDescended("keyring \(number) is not signed by a device that may change it")
+        }
+        try checkSuccession(ring)
+        (newest, self.object) = (ring, object)
+        pin = Pin(number: number, hash: KeyringObject.hash(bytes))
+    }
+
+    /// Members are never forgotten, nor their keys changed: old commits are verified with them. Epochs only begin.
+    private func checkSuccession(_ ring: Keyring) throws(KeyringError) {
+        guard (newest.epoch...newest.epoch + 1).contains(ring.epoch) else {
+            throw .notDescended("keyring \(ring.number) goes back to epoch \(ring.epoch)")
+        }
+        for old in newest.members {
+            guard var new = ring.member(old.id) else {
+                throw .notDescended("keyring \(ring.number) lacks the device \(old.name)")
+            }
+            // Who is revoked does not get the key of the epoch that begins.
+            if old.revokedAt == nil, new.revokedAt == newest.epoch + 1, new.revokedAt == ring.epoch {
+                new.revokedAt = nil
+            }
+            guard new == old else {
+                throw .notDescended("keyring \(ring.number) changes what is known of the device \(old.name)")
+            }
+        }
+        for new in ring.members where newest.member(new.id) == nil {
+            guard new.enrolledBy == ring.maker, new.revokedAt == nil else {
+                throw .notDescended("keyring \(ring.number) does not say truly who enrolled the device \(new.name)")
+            }
+        }
+    }
+
+    // MARK: Opening
+
+    /// - Throws: ``KeyringError`` with `notEnrolled` or `damaged`.
+    package func open(_ keys: DeviceKeys, of device: UUID) throws(KeyringError) -> RingSecrets {
+        try authenticated(newest.open(keys, of: device))
+    }
+
+    /// - Throws: ``KeyringError`` with `wrongSecret`, or `damaged` when the store shows another container's rings.
+    package func open(_ passphrase: Passphrase) throws(KeyringError) -> RingSecrets {
+        let (secrets, root) = try newest.open(passphrase)
+        return try believed(secrets, root)
+    }
+
+    /// As with a passphrase.
+    package func open(_ code: RecoveryCode) throws(KeyringError) -> RingSecrets {
+        let (secrets, root) = try newest.open(code)
+        return try believed(secrets, root)
+    }
+
+    private func believed(_ secrets: RingSecrets, _ root: RingRoot) throws(KeyringError) -> RingSecrets {
+        guard root.founder == founder else {
+            throw .damaged("keyring 1 is not the one for which the passphrase or code was made")
+        }
+        return try authenticated(secrets)
+    }
+
+    private func authenticated(_ secrets: RingSecrets) throws(KeyringError) -> RingSecrets {
+        guard object.isAuthenticated(by: secrets, of: newest.container) else {
+            throw .damaged("keyring \(newest.number) was made without the container's key")
+        }
+        return secrets
+    }
+}

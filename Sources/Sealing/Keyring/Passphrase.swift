@@ -1,0 +1,60 @@
+import Crypto
+import CryptoExtras
+import Foundation
+
+/// A passphrase, by its bytes in UTF-8, normalized to composed characters: another keyboard may spell them apart.
+///
+/// It is shown nowhere: neither in a description nor in a mirror.
+package struct Passphrase: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The longest in bytes: 1024.
+    package static let byteLimit = 1024
+
+    let bytes: [UInt8]
+
+    /// - Throws: ``KeyringError`` with `refused` when it is empty or too long.
+    package init(_ text: String) throws(KeyringError) {
+        bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
+        guard (1...Self.byteLimit).contains(bytes.count) else {
+            throw .refused("a passphrase has 1 to \(Self.byteLimit) bytes; this one has \(bytes.count)")
+        }
+    }
+
+    package var description: String { "a passphrase" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What it costs to try a passphrase: the parameters of scrypt (RFC 7914).
+///
+/// They come from the store: less than the floor would make guessing cheap, more than the ceiling would take the memory
+/// of whoever tries.
+struct PassphraseCost: Codable, Hashable, Sendable {
+    /// N: a power of two.
+    var rounds: Int
+    /// r
+    var blockSize: Int
+    /// p
+    var parallelism: Int
+
+    /// 128 MiB.
+    static let floor = PassphraseCost(rounds: 1 << 17, blockSize: 8, parallelism: 1)
+    /// 1 GiB.
+    private static let roundLimit = 1 << 20
+    private static let parallelismLimit = 4
+
+    /// - Throws: ``KeyringError`` with `parameters`, before any work is done.
+    func check() throws(KeyringError) {
+        guard blockSize == Self.floor.blockSize, rounds.nonzeroBitCount == 1,
+            (Self.floor.rounds...Self.roundLimit).contains(rounds), (1...Self.parallelismLimit).contains(parallelism)
+        else {
+            throw .parameters("scrypt with N \(rounds), r \(blockSize), p \(parallelism)")
+        }
+    }
+
+    /// Takes some tenths of a second, and 128 bytes · N · r of memory.
+    func key(of passphrase: Passphrase, salt: Data) throws -> SymmetricKey {
+        try check()
+        return try KDF.Scrypt.deriveKey(
+            from: passphrase.bytes, salt: salt, outputByteCount: 32, rounds: rounds, blockSize: blockSize,
+            parallelism: parallelism)
+    }
+}
