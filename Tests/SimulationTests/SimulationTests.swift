@@ -50,8 +50,8 @@ import Testing
     /// Seeds that once failed: 91, because a claim was granted with the path that its item had before a directory was
     /// renamed; 143, 237 and 334, because another device's change was applied to an item claimed in the meantime; 320,
     /// because a save at one name of a file also moved a waiting rename at its other name to the new file; 380, because
-    /// a conflict version was lost.
-    @Test(arguments: [3, 91, 143, 237, 320, 334, 380])
+    /// a conflict version was lost; 3200036927 and 3200037444, because another device's item came to a claimed place.
+    @Test(arguments: [3, 91, 143, 237, 320, 334, 380, 3_200_036_927, 3_200_037_444])
     func `several programs on a device claim items and present them`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--writers", "--claims")
         #expect(run.status == 0, "\(run.output)")

@@ -201,8 +201,7 @@ final class SyncAccess: SyncCoordination {
     private func claimsToApply(_ commit: Commit) throws(FileError) -> [Claim] {
         var concerned: [Claim] = []
         var others: [Claim] = []
-        func add(_ entry: Entry, _ option: WritingOption) throws(FileError) {
-            let item = try places.item(entry)
+        func add(_ item: ClaimItem, _ option: WritingOption) throws(FileError) {
             let claim = Claim(.write(option), item)
             if lockManager.ask({ $0.hasClaimsOrPresenters(item) }) {
                 concerned.append(claim)
@@ -211,17 +210,26 @@ final class SyncAccess: SyncCoordination {
             }
         }
         for tombstone in commit.tombstones {
-            if let entry = try replica.read({ try $0.entry(of: tombstone.id) }) { try add(entry, .forDeleting) }
+            if let entry = try replica.read({ try $0.entry(of: tombstone.id) }) {
+                try add(places.item(entry), .forDeleting)
+            }
         }
         for record in commit.records {
-            guard let entry = try replica.read({ try $0.entry(of: record.id) }) else { continue }
-            if record.content != entry.base?.content || record.target != entry.base?.target {
-                try add(entry, .forMerging)
-            } else if record.name != entry.name || record.parent != entry.base?.parent {
-                try add(entry, .forMoving)
-            } else {
-                try add(entry, .contentIndependentMetadataOnly)
+            let entry = try replica.read { try $0.entry(of: record.id) }
+            if let entry {
+                if record.content != entry.base?.content || record.target != entry.base?.target {
+                    try add(places.item(entry), .forMerging)
+                } else if record.name != entry.name || record.parent != entry.base?.parent {
+                    try add(places.item(entry), .forMoving)
+                } else {
+                    try add(places.item(entry), .contentIndependentMetadataOnly)
+                }
             }
+            // Who has claimed the place finds another item there; what is in it makes room.
+            guard let parent = try replica.read({ try $0.directory(of: record.parent) }),
+                entry?.parent != parent || entry?.name != record.name
+            else { continue }
+            try add(places.item(record.name, in: parent), .forMoving)
         }
         return concerned.isEmpty ? [] : Array((concerned + others).prefix(ClaimLimits().claimsPerSet))
     }

@@ -131,8 +131,11 @@ final class HeldClaims: Sendable {
     /// Whether a claim of one item excludes one of the other.
     private func isOne(_ left: Item, _ right: Item, on device: SimulatedDevice) throws -> Bool {
         let replica = try device.fileSystem.replica
-        guard let first = try inode(of: left, on: device), let second = try inode(of: right, on: device) else {
-            return left.place.name == right.place.name && left.place.directories == right.place.directories
+        let (one, other) = (try inode(of: left, on: device), try inode(of: right, on: device))
+        guard let first = one, let second = other else {
+            // What has moved away is not at a place where nothing is.
+            return one == nil && other == nil && left.place.name == right.place.name
+                && left.place.directories == right.place.directories
         }
         if first == second { return true }
         return try
