@@ -82,6 +82,10 @@ final class HeldClaims: Sendable {
         let claims = try claims(of: holder).map { claim in
             var claim = claim
             for index in claim.items.indices {
+                // What came to a claimed place is followed as the item that is there.
+                if claim.items[index].item == nil, claim.items[index].inode == nil {
+                    claim.items[index].item = try itemID(at: claim.items[index].place, on: device)
+                }
                 claim.items[index].shown = try content(of: claim.items[index], on: device)
                 claim.items[index].inode = try inode(of: claim.items[index], on: device)
             }
@@ -107,13 +111,19 @@ final class HeldClaims: Sendable {
     }
 
     /// The claims of other programs that forbid moving or removing an item.
-    func others(of program: String, moving number: InodeNumber, on device: SimulatedDevice) throws -> [Claim] {
+    ///
+    /// - Parameters:
+    ///   - name: Which of its names it is: another one may be in another directory.
+    func others(
+        of program: String, moving number: InodeNumber, named name: ItemName, in parent: InodeNumber,
+        on device: SimulatedDevice
+    ) throws -> [Claim] {
         let replica = try device.fileSystem.replica
-        let place = try replica.read { try $0.resolvedPath(of: number) }
+        let place = try replica.read { try $0.resolvedPath(of: name, in: parent) }
         return try others(of: program) { item in
             guard let inode = try inode(of: item, on: device) else { return false }
             if inode == number || (item.isDeep && place.directories.contains { $0.inode == inode }) { return true }
-            return try replica.read { try $0.resolvedPath(of: inode).directories }.contains { $0.inode == number }
+            return try path(of: item, on: device).directories.contains { $0.inode == number }
         }
     }
 
@@ -130,7 +140,6 @@ final class HeldClaims: Sendable {
 
     /// Whether a claim of one item excludes one of the other.
     private func isOne(_ left: Item, _ right: Item, on device: SimulatedDevice) throws -> Bool {
-        let replica = try device.fileSystem.replica
         let (one, other) = (try inode(of: left, on: device), try inode(of: right, on: device))
         guard let first = one, let second = other else {
             // What has moved away is not at a place where nothing is.
@@ -138,10 +147,26 @@ final class HeldClaims: Sendable {
                 && left.place.directories == right.place.directories
         }
         if first == second { return true }
-        return try
-            (left.isDeep && replica.read { try $0.resolvedPath(of: second).directories }.contains { $0.inode == first })
-            || (right.isDeep
-                && replica.read { try $0.resolvedPath(of: first).directories }.contains { $0.inode == second })
+        return try (left.isDeep && path(of: right, on: device).directories.contains { $0.inode == first })
+            || (right.isDeep && path(of: left, on: device).directories.contains { $0.inode == second })
+    }
+
+    private func itemID(at place: ResolvedPath, on device: SimulatedDevice) throws -> ItemID? {
+        guard let name = place.name, let parent = place.directories.last?.inode else { return nil }
+        return try device.fileSystem.replica.read { replica in
+            try replica.resolvedPath(of: name, in: parent).inode == nil
+                ? nil : replica.existingEntry(name, in: parent).item
+        }
+    }
+
+    /// Where the item is: of a file with several names, at the one that was claimed.
+    private func path(of item: Item, on device: SimulatedDevice) throws -> ResolvedPath {
+        try device.fileSystem.replica.read { replica in
+            if let id = item.item, let entry = try replica.entry(of: id) {
+                return try replica.resolvedPath(of: entry.name, in: entry.parent)
+            }
+            return try item.inode.map { try replica.resolvedPath(of: $0) } ?? item.place
+        }
     }
 
     /// The inode that the item has now: sync and saves give it others.

@@ -22,6 +22,8 @@ extension Program {
         /// What is moved or removed, and what is replaced.
         var moved: Attributes?
         var replaced: Attributes?
+        /// Where what is moved or removed is, and what is replaced.
+        var places: [ResolvedPath] = []
         /// The contents of links that may be lost from now on.
         var links: [FileContent] = []
         /// What is copied, and where to.

@@ -254,8 +254,9 @@ extension Program {
         guard world.scenario.hasClaims, !isCutOff else { return [] }
         let claims = device.programs.claims
         if let number = number ?? sight.copy { return try claims.others(of: label, changing: number, on: device) }
-        return try [sight.moved, sight.replaced].compactMap(\.self).flatMap {
-            try claims.others(of: label, moving: $0.inode, on: device)
+        return try zip([sight.moved, sight.replaced].compactMap(\.self), sight.places).flatMap { attributes, place in
+            try claims.others(
+                of: label, moving: attributes.inode, named: place.name, in: place.parent, on: device)
         }
     }
 

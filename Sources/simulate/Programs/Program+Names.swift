@@ -19,7 +19,7 @@ extension Program {
     mutating func removeDirectory(_ place: ResolvedPath? = nil) async throws {
         let (place, attributes) = try place.map { ($0, try Self.attributes($0)) } ?? taken([.directory])
         let look = { @Sendable [replica = try fileSystem.replica] () throws -> Sight in
-            Sight(moved: try replica.read { try $0.lookup(place.name, in: place.parent) })
+            Sight(moved: try replica.read { try $0.lookup(place.name, in: place.parent) }, places: [place])
         }
         _ = try await change(isNoted: false, look) {
             world.trace.note("\(label) removes \(place)")
@@ -37,7 +37,7 @@ extension Program {
                 attributes.linkCount == 1
                 ? try device.everything(of: attributes.inode)
                 : try device.conflictVersions(at: place.name, in: place.parent)
-            return Sight(before: before, moved: attributes)
+            return Sight(before: before, moved: attributes, places: [place])
         }
         let finish: @Sendable (Sight, Void) throws -> Void = { [self] sight, _ in try noteLastName(of: sight.moved) }
         let (_, sight) = try await change(look, then: finish) {
@@ -107,7 +107,9 @@ extension Program {
         let replica = try fileSystem.replica
         let moved = try replica.read { try $0.lookup(source.name, in: source.parent) }
         let versions = try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)
-        var sight = Sight(versions: [versions], leaving: try isLocalOnly(target, moved) ? versions : [], moved: moved)
+        var sight = Sight(
+            versions: [versions], leaving: try isLocalOnly(target, moved) ? versions : [], moved: moved,
+            places: [source, target])
         guard mode == .replace,
             let replaced = try replica.read({ try $0.resolvedPath(of: target.name, in: target.parent).inode }),
             replaced != moved.inode
@@ -164,6 +166,7 @@ extension Program {
                 .flatMap(\.0)
             return Sight(
                 versions: versions, leaving: leaving, moved: moved[0], replaced: moved[1],
+                places: [source, target],
                 links: try moved.filter { $0.kind == .symbolicLink }.map { try device.content(of: $0.inode) })
         }
         let finish = { @Sendable [self] (sight: Sight, _: Void) throws -> Void in
