@@ -9,7 +9,8 @@ import Testing
 /// Chunks of sealed packs, on a connection that damages what it carries.
 @Suite struct SealedChunkTests {
     private static let faults: [FaultyStore.Fault] = [
-        .truncate(byteCount: 0), .truncate(byteCount: 50), .truncate(byteCount: 70_000), .damage(offset: 20),
+        .truncate(byteCount: 0), .truncate(byteCount: 50), .truncate(byteCount: 70_000), .damage(offset: 3),
+        .damage(offset: 7), .damage(offset: 8), .damage(offset: 20),
         .damage(offset: 200), .damage(offset: 100_000),
     ]
 

@@ -46,19 +46,19 @@ struct SealedHeader: Sendable {
     }
 
     /// - Parameter bytes: The first ``byteCount`` of the object.
-    /// - Throws: ``StoreError`` with `corrupt` when they are not of this container's object with that key, `denied` when
-    ///   the epoch's key is not known here.
+    /// - Throws: ``StoreError`` with `corrupt` when they are not of this container's object with that key. That also goes
+    ///   for another version and an epoch whose key is not known here: nothing shows that they were not damaged on the way.
     init(reading bytes: [UInt8], key: String, keys: SealingKeys) throws(StoreError) {
         guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic) else {
             throw StoreError(.corrupt, key: key, "not a sealed object")
         }
         guard bytes[7] == Self.version else {
-            throw StoreError(.invalid, key: key, "sealed by another version of Dewpoint (\(bytes[7]))")
+            throw StoreError(.corrupt, key: key, "sealed by another version of Dewpoint (\(bytes[7]))")
         }
         let epoch = bytes[8..<12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard let epochKey = keys.epochKeys[epoch] else {
             throw StoreError(
-                .denied, key: key, "sealed with the key of epoch \(epoch), which this device does not have")
+                .corrupt, key: key, "sealed with the key of epoch \(epoch), which this device does not have")
         }
         let (cipher, commitment) = Self.derive(from: epochKey, Array(bytes[12..<44]), key, keys)
         guard commitment.elementsEqual(bytes[44..<Self.publicByteCount]) else { throw SegmentCipher.damage(key) }
