@@ -55,7 +55,7 @@ package struct SealedStore: ObjectStore {
     package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         let key = try containerKey(address)
         if isPlain(key) { return try await base.get(address, range: range) }
-        guard let range else { return try await whole(key) }
+        guard let range = range?.clamped(to: 0..<SealedLayout.byteLimit) else { return try await whole(key) }
         guard !range.isEmpty, let known = headers.header(of: key) else { return try await first(range, of: key) }
         return try await segments(range, of: key, known)
     }

@@ -264,6 +264,17 @@ import Testing
         }
     }
 
+    @Test func `a keyring with many passphrases is refused before one is tried`() async throws {
+        let secrets = try await found()
+        var ring = try await chain().newest
+        let slot = try #require(ring.slots.first { if case .passphrase = $0.kind { true } else { false } })
+        ring.slots += Array(repeating: slot, count: Keyring.personalSlotLimit)
+        let bytes = try KeyringObject(ring, secrets: secrets, signer: annasKeys).bytes()
+        #expect(throws: KeyringError.damaged("its members or slots break the rules")) {
+            try KeyringChain(first: bytes)
+        }
+    }
+
     /// Any bit of a stored version.
     @Test func `a keyring with another byte is refused, or opens as it was`() async throws {
         let secrets = try await found()

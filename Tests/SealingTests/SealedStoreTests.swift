@@ -189,6 +189,14 @@ import Testing
         }
     }
 
+    @Test func `a range at the end of all numbers has no bytes`() async throws {
+        try await store.put("packs/a", .bytes(bytes(70_000)))
+        for range in [Int64.max - 1..<Int64.max, 5 << 40..<Int64.max] {
+            #expect(try await whole("packs/a", range).isEmpty)
+        }
+        #expect(try await whole("packs/a", 69_999..<Int64.max).count == 1)
+    }
+
     @Test func `an object that was written again is read, however it was read before`() async throws {
         try await store.put("packs/a", .bytes(bytes(100_000)))
         let reader = SealedStore(base, keys: keys)

@@ -225,7 +225,7 @@ final class SyncAccess: SyncCoordination {
                     try add(places.item(entry), .contentIndependentMetadataOnly)
                 }
             }
-            // Who has claimed the place finds another item there; what is in it makes room.
+            // The item comes to a place that may be claimed, and what is there now makes room.
             guard let parent = try replica.read({ try $0.directory(of: record.parent) }),
                 entry?.parent != parent || entry?.name != record.name
             else { continue }

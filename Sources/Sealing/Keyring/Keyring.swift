@@ -3,8 +3,8 @@ package import Foundation
 
 /// Who may open a container, and with what: the whole of it in each version, `keyring/000001` and so on.
 ///
-/// Whoever has the store has all versions. What they protect opens by a slot; who may change them is said by the
-/// signatures, of which ``KeyringChain`` makes sure.
+/// The store has all versions. A slot opens what they protect; signatures, which ``KeyringChain`` verifies, show who
+/// changed them.
 package struct Keyring: Codable, Hashable, Sendable {
     package enum Role: String, Codable, Sendable {
         /// Changes what the container holds, and the keyring.
@@ -43,7 +43,7 @@ package struct Keyring: Codable, Hashable, Sendable {
     static let memberLimit = 1000
     /// The longest name in bytes: 255.
     static let nameByteLimit = 255
-    /// Of each kind that a person knows.
+    /// The most slots for passphrases, and for recovery codes.
     static let personalSlotLimit = 8
 
     let format: Int

@@ -61,7 +61,7 @@ package struct KeyringChain: Sendable {
             guard var new = ring.member(old.id) else {
                 throw .notDescended("keyring \(ring.number) lacks the device \(old.name)")
             }
-            // Who is revoked does not get the key of the epoch that begins.
+            // A revoked device does not get the key of the epoch that begins.
             if old.revokedAt == nil, new.revokedAt == newest.epoch + 1, new.revokedAt == ring.epoch {
                 new.revokedAt = nil
             }

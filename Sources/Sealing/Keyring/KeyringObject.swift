@@ -11,7 +11,7 @@ package struct KeyringObject: Codable, Hashable, Sendable {
     package static let byteLimit = 1 << 20
 
     private let keyring: Data
-    /// HMAC-SHA256 under a key derived from the container key: made by somebody who has it.
+    /// HMAC-SHA256 under a key derived from the container key: its maker has that key.
     private let mac: Data
     /// Ed25519.
     private let signature: Data
@@ -68,8 +68,17 @@ package struct KeyringObject: Codable, Hashable, Sendable {
             throw .parameters("a keyring of format \(ring.format), where \(Keyring.format) is needed")
         }
         let ids = Set(ring.members.map(\.id))
+        // Each passphrase slot takes a run of scrypt to try.
+        let personal = ring.slots.map(\.kind).reduce(into: (passphrases: 0, codes: 0)) { count, kind in
+            switch kind {
+            case .passphrase: count.passphrases += 1
+            case .recovery: count.codes += 1
+            case .device: break
+            }
+        }
         let isBounded =
-            ring.members.count <= Keyring.memberLimit && ids.count == ring.members.count
+            max(personal.passphrases, personal.codes) <= Keyring.personalSlotLimit
+            && ring.members.count <= Keyring.memberLimit && ids.count == ring.members.count
             && ring.slots.count <= Keyring.memberLimit + 2 * Keyring.personalSlotLimit
             && ring.members.allSatisfy { $0.name.utf8.count <= Keyring.nameByteLimit }
             && ring.slots.allSatisfy {

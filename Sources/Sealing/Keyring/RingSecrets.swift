@@ -15,7 +15,7 @@ package struct RingSecrets: Sendable {
 
     var epoch: UInt32 { epochKeys.keys.max() ?? 0 }
 
-    /// Starts an epoch: who is not given its key cannot read what is written from then on.
+    /// Starts an epoch: a device without its key cannot read what is written from then on.
     mutating func beginEpoch() { epochKeys[epoch + 1] = SymmetricKey(size: .bits256) }
 
     /// The keys of objects.
