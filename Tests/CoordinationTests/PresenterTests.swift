@@ -123,6 +123,49 @@ import Testing
         #expect(stage.release(1).questions.map(\.message) == [.relinquishToWriter])
     }
 
+    @Test mutating func `a presenter that saves for one claim is asked for the next one when it has saved`() throws {
+        try stage.register(presenter(1, of: document), presenter(2, of: document))
+        let first = try stage.request(claims(1, [(.read([]), document)])).questions
+        let second = try stage.request(claims(2, [(.read([]), document)])).questions
+        let saves = stage.answer(first[0]).questions
+        #expect(saves.map(\.message) == [.save])
+        // To the second reader the presenter would say that nothing is left to save, while the save is on its way.
+        #expect(stage.answer(second[0]) == [])
+        let other = stage.answer(second[1]).questions
+        #expect(other.map(\.presenter) == [2], "the other presenter does not save")
+        #expect(stage.answer(other[0]) == [])
+        #expect(stage.table.unregister(2, now: .ms(0)) == [])
+        // What it calls itself to save, and its own save, go on.
+        let own = try stage.request(claims(3, [(.read([.withoutChanges]), document)], fromPresenter: 1)).questions
+        #expect(own.map(\.message) == [.relinquishToReader])
+        // One whose claim ends is not asked at all.
+        #expect(try stage.request(claims(4, [(.read([]), document)])) == [])
+        #expect(stage.table.cancelClaims(4, now: .ms(0)) == [.ended(4, .cancelled)])
+        try stage.hold(claims(5, [(.write(.plain), document)], presenter: 1))
+        _ = stage.release(5)
+        let rest = stage.answer(saves[0]).questions
+        #expect(rest.map(\.message) == [.save])
+        #expect(rest.map(\.set) == [2])
+    }
+
+    @Test mutating func `a presenter that does not finish saving holds up only what its patience allows`() throws {
+        try stage.register(presenter(1, of: document))
+        let first = try stage.request(claims(1, [(.read([]), document)])).questions
+        let second = try stage.request(claims(2, [(.read([]), document)])).questions
+        let save = stage.answer(first[0]).questions[0]
+        #expect(stage.answer(second[0]) == [])
+        #expect(stage.table.nextDeadline == .ms(60_000))
+        let late = stage.pass(to: .ms(60_000))
+        #expect(late.first == .claim(.unresponsive(save)))
+        #expect(late.questions.map(\.message) == [.save])
+        #expect(stage.answer(late.questions[0]) == [.granted(2)])
+        // And one that goes takes nothing with it.
+        _ = try stage.request(claims(3, [(.read([]), document)]))
+        #expect(stage.converge(stage.table.unregister(1, now: .ms(60_001))) == [.granted(1), .granted(3)])
+        for claim: UInt64 in 1...3 { _ = stage.release(ClaimSetID(claim)) }
+        #expect(stage.table.isEmpty)
+    }
+
     @Test mutating func `a claim of a presenter that is not being asked waits like any other`() throws {
         try stage.register(presenter(1, of: document))
         try stage.hold(claims(1, [(.write(.plain), document)], presenter: 1))

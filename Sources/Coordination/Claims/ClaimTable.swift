@@ -1,9 +1,11 @@
 import Model
 
-/// A message that was sent and is not answered yet.
+/// A message that is not answered yet.
 struct OpenQuestion: Sendable {
     let question: Question
-    let asked: Instant
+    var asked: Instant
+    /// It is sent once the presenter has saved for another set.
+    var isHeld = false
     /// It was reported that the answer is overdue.
     var isLate = false
 }
@@ -79,9 +81,22 @@ struct ClaimTable: Sendable {
             entries[open.question.set]?.open[open.question.id] != nil
         {
             let grace = max(since, open.asked) + limits.stoppedGrace
-            return open.isLate ? grace : min(grace, open.asked + limits.presenterTimeout)
+            return open.isLate || open.isHeld ? grace : min(grace, open.asked + limits.presenterTimeout)
         }
-        return open.isLate ? nil : open.asked + limits.presenterTimeout
+        return open.isLate || open.isHeld ? nil : open.asked + limits.presenterTimeout
+    }
+
+    /// Whether a presenter saves for another set than that of a question.
+    ///
+    /// Only then is what it says true of its item: a second reader would be told that all is saved while the first
+    /// one's save is on its way, and a writer would be overwritten by it. What it calls itself while it saves does not
+    /// wait for that.
+    func isSaving(before question: Question) -> Bool {
+        guard entries[question.set]?.set.fromPresenter != question.presenter else { return false }
+        return questions.values.contains { open in
+            open.question.presenter == question.presenter && open.question.message == .save
+                && open.question.set != question.set && !open.isHeld && !open.isLate
+        }
     }
 
     var nextDeadline: Instant? {

@@ -32,6 +32,7 @@ extension LockTable {
         }
         return ending(now: now) { table, effects in
             table.note(answer, to: open.question, now: now, &effects)
+            table.sendHeld(to: presenter, now: now, &effects)
         }
     }
 
@@ -75,7 +76,27 @@ extension LockTable {
             entry.open[question.id] = presenter
         }
         claims.graphHasGrown = true
-        effects.append(.claim(.ask(question)))
+        if claims.isSaving(before: question) {
+            claims.questions[question.id]?.isHeld = true
+        } else {
+            effects.append(.claim(.ask(question)))
+        }
+    }
+
+    /// Sends what waited until a presenter had saved, in order.
+    private mutating func sendHeld(to presenter: PresenterID, now: Instant, _ effects: inout [Effect]) {
+        let held = claims.questions.filter { $0.value.isHeld && $0.value.question.presenter == presenter }
+        for (id, open) in held.sorted(by: { $0.key < $1.key }) {
+            guard claims[open.question.set]?.open[id] != nil else {
+                // Its set ended meanwhile: nobody will answer what was never sent.
+                claims.questions[id] = nil
+                continue
+            }
+            guard !claims.isSaving(before: open.question) else { continue }
+            claims.questions[id]?.isHeld = false
+            claims.questions[id]?.asked = now
+            effects.append(.claim(.ask(open.question)))
+        }
     }
 
     private mutating func note(
@@ -115,15 +136,18 @@ extension LockTable {
     }
 
     mutating func questionsTimedOut(now: Instant, _ effects: inout [Effect]) {
-        for (id, open) in claims.questions.sorted(by: { $0.key < $1.key }) {
-            guard let deadline = claims.deadline(of: open), deadline <= now else { continue }
+        for id in claims.questions.keys.sorted() {
+            guard let open = claims.questions[id], let deadline = claims.deadline(of: open), deadline <= now else {
+                continue
+            }
             let question = open.question
             let isStopped = claims.presenters[question.presenter].map { claims.stopped[$0.process] != nil } == true
-            let isOverdue = !open.isLate && open.asked + claims.limits.presenterTimeout <= now
+            let isOverdue = !open.isLate && !open.isHeld && open.asked + claims.limits.presenterTimeout <= now
             if isOverdue {
                 claims.questions[id]?.isLate = true
                 claims.presenters.unresponsive.insert(question.presenter)
                 effects.append(.claim(.unresponsive(question)))
+                sendHeld(to: question.presenter, now: now, &effects)
             }
             guard claims[question.set]?.open[id] != nil else { continue }
             if isStopped, !isOverdue || claims.limits.patience == .wait {
