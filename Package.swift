@@ -137,8 +137,9 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "Control", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica",
-                "ControlAPI", "Metering", "Linux", "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
+                "Mount", "Control", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Sealing", "Remote",
+                "Replica", "ControlAPI", "Metering", "Linux", "Model", "CLinux",
+                .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Hummingbird", "hummingbird"), .filesystem("HummingbirdCore", "hummingbird"),
                 .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
                 .filesystem("ServiceLifecycle", "swift-service-lifecycle"),
@@ -167,8 +168,8 @@ let package = Package(
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "NamedMounts", "Dashboard", "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Linux",
-                "Model",
+                "NamedMounts", "Dashboard", "Daemon", "Sealing", "ControlClient", "ControlAPI", "MetadataPredicate",
+                "Linux", "Model",
                 .filesystem("ArgumentParser", "swift-argument-parser"),
                 .filesystem("Logging", "swift-log"),
             ],

@@ -64,8 +64,8 @@ extension DaemonError {
     }
 
     /// The error of creating a container within another one.
-    init(creating url: String, inside outer: String, _ id: ContainerIdentifier) {
-        self.init(.cannotCreate, "\(url) is inside the container \(id) at \(outer); choose a place outside of it")
+    init(creating url: String, inside outer: String, _ name: String) {
+        self.init(.cannotCreate, "\(url) is inside \(name) at \(outer); choose a place outside of it")
     }
 
     /// The error of the file system about the state directory.

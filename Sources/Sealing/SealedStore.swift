@@ -14,7 +14,7 @@ package struct SealedStore: ObjectStore {
     private static let plainPrefixes = ["keyring/", "enrol/"]
 
     private let base: any ObjectStore
-    private let keys: SealingKeys
+    private let source: any SealingKeySource
     private let makeSalt: @Sendable (_ key: String) -> [UInt8]
     private let headers = Headers()
 
@@ -35,13 +35,17 @@ package struct SealedStore: ObjectStore {
         func forget(_ key: String) { known.withLock { _ = $0.removeValue(forKey: .container(key)) } }
     }
 
-    /// - Parameter makeSalt: Makes 32 random bytes for an object.
+    private var keys: SealingKeys { source.keys }
+
+    /// - Parameters:
+    ///   - keys: ``SealingKeys``, or where they are renewed.
+    ///   - makeSalt: Makes 32 random bytes for an object.
     package init(
-        _ base: any ObjectStore, keys: SealingKeys,
+        _ base: any ObjectStore, keys: any SealingKeySource,
         makeSalt: @escaping @Sendable (_ key: String) -> [UInt8] = { _ in Self.randomSalt() }
     ) {
         self.base = base
-        self.keys = keys
+        source = keys
         self.makeSalt = makeSalt
     }
 
@@ -118,7 +122,9 @@ package struct SealedStore: ObjectStore {
     ) async throws(StoreError) -> (SealedHeader, rest: [UInt8]) {
         var bytes: [UInt8] = []
         while bytes.count < SealedHeader.byteCount, let piece = try await source.next() { bytes += piece }
-        let header = try SealedHeader(reading: Array(bytes.prefix(SealedHeader.byteCount)), key: key, keys: keys)
+        let start = Array(bytes.prefix(SealedHeader.byteCount))
+        if let epoch = SealedHeader.epoch(of: start), keys.epochKeys[epoch] == nil { try await self.source.renew() }
+        let header = try SealedHeader(reading: start, key: key, keys: keys)
         headers.remember(header, of: key)
         return (header, Array(bytes.dropFirst(SealedHeader.byteCount)))
     }
@@ -151,8 +157,9 @@ package struct SealedStore: ObjectStore {
     ) async throws(StoreError) {
         try ObjectKey.validate(key)
         if isPlain(key) { return try await call(key, body) }
+        try await source.renewIfOld()
         let salt = makeSalt(key)
-        let sealed = try await Self.queue.run { [keys] () throws(StoreError) in
+        let sealed = try await Self.queue.run { [keys = source.keys] () throws(StoreError) in
             try SealedBody.make(body, key: key, salt: salt, keys: keys)
         }
         let stored = stored(key)
@@ -190,8 +197,8 @@ package struct SealedStore: ObjectStore {
     /// A length that no sealed object has is passed on: it stops nobody from listing the others, and who reads the object
     /// learns of it. It is not 0, which a trimmed commit has.
     private func shown(_ line: ObjectListing) -> ObjectListing? {
-        if isPlain(line.key) { return line }
         guard let key = keys.shownKey(of: line.key) else { return nil }
+        if key == line.key, isPlain(key) { return line }
         let padded = SealedLayout.paddedByteCount(ofSealed: line.byteCount)
         return ObjectListing(key: key, byteCount: padded ?? max(1, line.byteCount))
     }

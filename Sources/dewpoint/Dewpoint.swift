@@ -23,7 +23,7 @@ struct Dewpoint: AsyncParsableCommand {
             DownloadCommand.self,
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ConflictsCommand.self, ResolveCommand.self,
-            TrashCommand.self, ShareCommand.self,
+            TrashCommand.self, ShareCommand.self, KeyCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
             MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
             LogLevelCommand.self, DiagnoseCommand.self, ResetCommand.self, RecoverCommand.self,
@@ -31,6 +31,7 @@ struct Dewpoint: AsyncParsableCommand {
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.
     static func main() async {
+        PassphraseEnvironment.take()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

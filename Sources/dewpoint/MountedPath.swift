@@ -29,7 +29,7 @@ struct MountedPath {
         path = found.path
     }
 
-    private static func isContainerURL(_ given: String) -> Bool {
+    static func isContainerURL(_ given: String) -> Bool {
         ["s3://", "file://"].contains { given.hasBytePrefix($0) }
     }
 

@@ -5,6 +5,7 @@ import Model
 /// The common options of import and adopt.
 struct TransferOptions: ParsableArguments {
     @OptionGroup var bucket: BucketOptions
+    @OptionGroup var passphrase: PassphraseOptions
 
     @Option(
         help: ArgumentHelp(
@@ -29,7 +30,9 @@ struct TransferOptions: ParsableArguments {
                 .usage, "the device name must have 1 to \(MountPlan.deviceNameByteLimit) bytes")
         }
         let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
-        return try await TemporarySession(location, deviceName: name) { TransferText.report($0) }
+        return try await TemporarySession(location, deviceName: name, unlocking: passphrase.unlocking) {
+            TransferText.report($0)
+        }
     }
 
     /// Prints the result.

@@ -78,7 +78,7 @@ import Testing
             "a container there already": try row(
                 DaemonError(StoreError(.preconditionFailed, key: "container.json"), url: url)),
             "a new container inside another": try row(
-                DaemonError(creating: url + "/sub", inside: url, id)),
+                DaemonError(creating: url + "/sub", inside: url, "the container \(id)")),
             "a container's directory in a mounted one": try row { () throws(CommandFailure) in
                 try MountPlaces.check(directory: "/mnt/work/store", mounts: mounts)
             },
@@ -167,7 +167,7 @@ import Testing
         let outer = try ContainerLocation(url: "file://\(directory)/work")
         try await RemoteContainer.create(at: outer, identity: identity)
         let inner = try ContainerLocation(url: "file://\(directory)/work/deep/er")
-        await #expect(throws: DaemonError(creating: inner.url, inside: outer.url, Self.id)) {
+        await #expect(throws: DaemonError(creating: inner.url, inside: outer.url, "the container \(Self.id)")) {
             try await RemoteContainer.create(at: inner, identity: identity)
         }
         #expect(!FileManager.default.fileExists(atPath: "\(directory)/work/deep"))

@@ -11,7 +11,7 @@ import Testing
 @Suite struct KeyringTests {
     private let container = UUID()
     private let store = MemoryStore()
-    private var rings: KeyringStore { KeyringStore(store: store) }
+    private var rings: KeyringStore { KeyringStore(store: store, container: container) }
     private let anna = UUID()
     private let ben = UUID()
     private let annasKeys = DeviceKeys()
@@ -32,35 +32,40 @@ import Testing
 
     /// Makes a version on Anna's device, unless it is on another one.
     @discardableResult private func change(
-        by device: UUID? = nil, _ keys: DeviceKeys? = nil, _ body: (inout KeyringChange) throws -> Void
+        by device: UUID? = nil, _ keys: DeviceKeys? = nil, open secret: PersonalSecret? = nil,
+        _ body: (inout KeyringChange) throws -> Void
     ) async throws -> RingSecrets {
-        let chain = try #require(try await rings.chain())
+        let chain = try await rings.chain()
         let author = author(device ?? anna, keys ?? annasKeys)
-        let secrets = try chain.open(keys ?? annasKeys, of: device ?? anna)
+        let secrets =
+            try secret.map { try chain.open($0).secrets } ?? chain.open(keys ?? annasKeys, of: device ?? anna)
         var change = try KeyringChange(of: chain, secrets: secrets, author: author)
         try body(&change)
         try await rings.create(try change.object(), number: chain.newest.number + 1)
         return change.secrets
     }
 
-    private func chain() async throws -> KeyringChain { try #require(try await rings.chain()) }
+    private func chain() async throws -> KeyringChain { try await rings.chain() }
+
+    private func passphrase(_ text: String) throws -> PersonalSecret { .passphrase(try Passphrase(text)) }
 
     private func epochs(_ secrets: RingSecrets) -> [UInt32: [UInt8]] { secrets.epochKeys.mapValues(\.bytes) }
 
     // MARK: Opening
 
     @Test func `passphrase, recovery code and device open the same keys, and nothing else does`() async throws {
-        #expect(try await rings.chain() == nil)
+        await #expect(throws: KeyringError.damaged("there is no keyring")) { try await rings.chain() }
         let secrets = try await found()
         let chain = try await chain()
         for opened in [
-            try chain.open(try Passphrase("first")), try chain.open(code), try chain.open(annasKeys, of: anna),
-            try chain.open(try #require(RecoveryCode(code.text.lowercased()))),
+            try chain.open(passphrase("first")).secrets, try chain.open(.recovery(code)).secrets,
+            try chain.open(annasKeys, of: anna),
+            try chain.open(.recovery(try #require(RecoveryCode(code.text.lowercased())))).secrets,
         ] {
             #expect(opened.containerKey == secrets.containerKey && epochs(opened) == epochs(secrets))
         }
-        #expect(throws: KeyringError.wrongSecret) { try chain.open(try Passphrase("First")) }
-        #expect(throws: KeyringError.wrongSecret) { try chain.open(RecoveryCode()) }
+        #expect(throws: KeyringError.wrongSecret) { try chain.open(passphrase("First")) }
+        #expect(throws: KeyringError.wrongSecret) { try chain.open(.recovery(RecoveryCode())) }
         #expect(throws: KeyringError.notEnrolled) { try chain.open(bensKeys, of: ben) }
         #expect(throws: KeyringError.damaged("the slot of this device does not open")) {
             try chain.open(bensKeys, of: anna)
@@ -69,7 +74,7 @@ import Testing
 
     @Test func `a passphrase is the same however its letters are composed`() async throws {
         try await found("caf\u{e9}")
-        _ = try await chain().open(try Passphrase("cafe\u{301}"))
+        _ = try await chain().open(passphrase("cafe\u{301}"))
         #expect(throws: KeyringError.self) { try Passphrase("") }
         #expect(throws: KeyringError.self) { try Passphrase(String(repeating: "a", count: 1025)) }
         #expect("\(try Passphrase("secret"))" == "a passphrase")
@@ -97,30 +102,57 @@ import Testing
 
     @Test func `a new passphrase opens, and the old one does not`() async throws {
         let secrets = try await found()
-        try await change { try $0.setPassphrase(try Passphrase("second")) }
+        try await change { try $0.replace(with: try passphrase("second")) }
         let chain = try await chain()
-        #expect(epochs(try chain.open(try Passphrase("second"))) == epochs(secrets))
-        #expect(throws: KeyringError.wrongSecret) { try chain.open(try Passphrase("first")) }
+        let opened = try chain.open(passphrase("second")).secrets
+        #expect(opened.epoch == 2 && epochs(opened)[1] == epochs(secrets)[1])
+        #expect(throws: KeyringError.wrongSecret) { try chain.open(passphrase("first")) }
         let new = RecoveryCode()
-        try await change { try $0.setRecovery(new) }
-        _ = try await self.chain().open(new)
-        #expect(throws: KeyringError.wrongSecret) { try chain.open(new) }
+        try await change { try $0.replace(with: .recovery(new)) }
+        _ = try await self.chain().open(.recovery(new))
+        #expect(throws: KeyringError.wrongSecret) { try chain.open(.recovery(new)) }
+    }
+
+    @Test func `who knows a former passphrase changes nothing and reads nothing new`() async throws {
+        try await found()
+        let former = try await chain().open(passphrase("first"))
+        let after = try await change { try $0.replace(with: try passphrase("second")) }
+        #expect(epochs(former.secrets) != epochs(after))
+        var chain = try await chain()
+        #expect(throws: KeyringError.self) {
+            try KeyringChange(
+                of: chain, secrets: former.secrets, author: author(former.member, former.keys))
+        }
+        // With the keys, the object can be made nevertheless.
+        var ring = chain.newest
+        (ring.number, ring.previous, ring.maker) = (3, chain.pin.hash, former.member)
+        try ring.close(after)
+        let forged = try KeyringObject(ring, secrets: after, signer: former.keys).bytes()
+        #expect(throws: KeyringError.notDescended("keyring 3 is not signed by a device that may change it")) {
+            try chain.append(forged)
+        }
+        // The recovery code still opens it, and enrols a device.
+        let person = try chain.open(.recovery(code))
+        try await change(by: person.member, person.keys, open: .recovery(code)) {
+            try $0.enrol(ben, name: "Ben's", keys: bensKeys.publicKeys, role: .writer)
+        }
+        #expect(epochs(try await self.chain().open(bensKeys, of: ben)) == epochs(after))
     }
 
     @Test func `a device is enrolled, revoked, and does not get the keys of what follows`() async throws {
         let before = try await found()
-        try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys, role: .writer) }
+        try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys.publicKeys, role: .writer) }
         #expect(epochs(try await chain().open(bensKeys, of: ben)) == epochs(before))
         let after = try await change { try $0.revoke(ben) }
         let chain = try await chain()
         #expect(chain.newest.epoch == 2 && chain.newest.member(ben)?.revokedAt == 2)
         #expect(throws: KeyringError.notEnrolled) { try chain.open(bensKeys, of: ben) }
-        for opened in [try chain.open(try Passphrase("first")), try chain.open(code)] {
+        for opened in [try chain.open(passphrase("first")).secrets, try chain.open(.recovery(code)).secrets] {
             #expect(epochs(opened) == epochs(after) && opened.epoch == 2)
         }
         // It does not come back under its old name.
         await #expect(throws: KeyringError.self) {
-            try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys, role: .writer) }
+            try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys.publicKeys, role: .writer) }
         }
         await #expect(throws: KeyringError.self) { try await change { try $0.revoke(anna) } }
         await #expect(throws: KeyringError.self) { try await change { try $0.revoke(ben) } }
@@ -134,10 +166,11 @@ import Testing
             var change = try KeyringChange(of: chain, secrets: secrets, author: author(anna, annasKeys))
             change.rotate()
             let object = try change.object()
-            if try await rings.chain()?.newest.number == 1 {
+            if try await rings.chain().newest.number == 1 {
                 try await rings.create(object, number: 2)
             } else {
-                await #expect(throws: StoreError(.preconditionFailed, key: "keyring/000002")) {
+                let taken = StoreError(.preconditionFailed, key: rings.key(2))
+                await #expect(throws: KeyringError.store(taken)) {
                     try await rings.create(object, number: 2)
                 }
             }
@@ -148,7 +181,7 @@ import Testing
 
     @Test func `neither a reader nor a revoked device changes the keyring`() async throws {
         try await found()
-        try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys, role: .reader) }
+        try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys.publicKeys, role: .reader) }
         var chain = try await chain()
         let secrets = try chain.open(bensKeys, of: ben)
         #expect(throws: KeyringError.self) {
@@ -172,53 +205,67 @@ import Testing
         let (storesKeys, passphrase) = (DeviceKeys(), try Passphrase("first"))
         // It knows the public keys of all slots, and wraps its own ring to them.
         let own = RingSecrets()
-        let founder = Keyring.Member(id: anna, name: "Anna's", keys: storesKeys, role: .writer, enrolledBy: anna)
+        let founder = Keyring.Member(
+            id: anna, name: "Anna's", keys: storesKeys.publicKeys, role: .writer, enrolledBy: anna)
         var ring = Keyring(
             format: 2, container: container, number: 1, previous: nil, maker: anna, made: 1, epoch: 1,
             members: [founder], slots: real.newest.slots, secrets: Data())
         try ring.close(own)
         let fake = try KeyringChain(first: try KeyringObject(ring, secrets: own, signer: storesKeys).bytes())
         #expect(throws: KeyringError.damaged("it is not of the container for which the passphrase or code was made")) {
-            try fake.open(passphrase)
+            try fake.open(.passphrase(passphrase))
         }
-        #expect(throws: KeyringError.self) { try fake.open(code) }
+        #expect(throws: KeyringError.self) { try fake.open(.recovery(code)) }
         // A member who was revoked knows the container key, too.
         let secrets = try real.open(annasKeys, of: anna)
         try ring.close(secrets)
         let insider = try KeyringChain(first: try KeyringObject(ring, secrets: secrets, signer: storesKeys).bytes())
         #expect(throws: KeyringError.damaged("keyring 1 is not the one for which the passphrase or code was made")) {
-            try insider.open(passphrase)
+            try insider.open(.passphrase(passphrase))
         }
         // Without the container's key, nothing is authentic that a founder's key did not sign.
         let other = try KeyringObject(real.newest, secrets: own, signer: annasKeys).bytes()
         #expect(throws: KeyringError.damaged("keyring 1 was made without the container's key")) {
-            try KeyringChain(first: other).open(passphrase)
+            try KeyringChain(first: other).open(.passphrase(passphrase))
         }
     }
 
     @Test func `a version that forgets, changes or goes back is refused`() async throws {
         try await found()
-        try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys, role: .writer) }
+        try await change { try $0.enrol(ben, name: "Ben's", keys: bensKeys.publicKeys, role: .writer) }
         let chain = try await chain()
         let secrets = try chain.open(annasKeys, of: anna)
         let changes: [(String, (inout Keyring) -> Void)] = [
             ("number", { $0.number = 5 }), ("previous", { $0.previous = Data(count: 32) }),
             ("forgotten", { $0.members.removeLast() }),
-            ("renamed", { $0.members[1] = .init(id: ben, name: "x", keys: bensKeys, role: .writer, enrolledBy: anna) }),
+            (
+                "renamed",
+                {
+                    $0.members[1] = .init(
+                        id: ben, name: "x", keys: bensKeys.publicKeys, role: .writer, enrolledBy: anna)
+                }
+            ),
             (
                 "keys",
-                { $0.members[1] = .init(id: ben, name: "Ben's", keys: annasKeys, role: .writer, enrolledBy: anna) }
+                {
+                    $0.members[1] = .init(
+                        id: ben, name: "Ben's", keys: annasKeys.publicKeys, role: .writer, enrolledBy: anna)
+                }
             ),
             (
                 "role",
-                { $0.members[1] = .init(id: ben, name: "Ben's", keys: bensKeys, role: .reader, enrolledBy: anna) }
+                {
+                    $0.members[1] = .init(
+                        id: ben, name: "Ben's", keys: bensKeys.publicKeys, role: .reader, enrolledBy: anna)
+                }
             ),
             ("revoked without an epoch", { $0.members[1].revokedAt = 1 }),
             ("revoked later", { $0.members[1].revokedAt = 2 }),
             (
                 "enrolled by another",
                 {
-                    $0.members.append(.init(id: UUID(), name: "x", keys: DeviceKeys(), role: .writer, enrolledBy: ben))
+                    $0.members.append(
+                        .init(id: UUID(), name: "x", keys: DeviceKeys().publicKeys, role: .writer, enrolledBy: ben))
                 }
             ),
         ]
@@ -253,11 +300,11 @@ import Testing
         let secrets = try await found()
         var ring = try await chain().newest
         for (index, slot) in ring.slots.enumerated() {
-            guard case .passphrase(_, let salt, let wrapped) = slot.kind else { continue }
-            ring.slots[index].kind = .passphrase(cost: cost, salt: salt, wrapped: wrapped)
+            guard case .passphrase(let member, _, let salt, let wrapped) = slot.kind else { continue }
+            ring.slots[index].kind = .passphrase(member: member, cost: cost, salt: salt, wrapped: wrapped)
         }
         let chain = try KeyringChain(first: try KeyringObject(ring, secrets: secrets, signer: annasKeys).bytes())
-        let refusal = #expect(throws: KeyringError.self) { try chain.open(try Passphrase("first")) }
+        let refusal = #expect(throws: KeyringError.self) { try chain.open(passphrase("first")) }
         guard case .parameters = refusal else {
             Issue.record("\(String(describing: refusal))")
             return
@@ -278,7 +325,7 @@ import Testing
     /// Any bit of a stored version.
     @Test func `a keyring with another byte is refused, or opens as it was`() async throws {
         let secrets = try await found()
-        let good = try await store.get("keyring/000001", range: nil).collect(upTo: 1 << 20)
+        let good = try await store.get(rings.key(1), range: nil).collect(upTo: 1 << 20)
         var generator = SeededGenerator(seed: 5)
         for _ in 0..<2000 {
             var bad = good

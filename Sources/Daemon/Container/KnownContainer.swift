@@ -1,14 +1,17 @@
 import Control
 import Foundation
+import Linux
 import Metering
 package import Model
 import Remote
+package import Sealing
 
 /// The facts that a state directory records about its container, so that it is mounted again without asking the store:
 ///
 ///     container.json    the identity, as in the store's `container.json` at the first mount;
 ///                       the index knows a quota that was changed since
 ///     daemon.json       the location that it belongs to, and whether its store let this device write
+///     keyring.json      what opens an encrypted container; see ``StateDirectory/keyring()``
 extension StateDirectory {
     private var identityFile: String { "\(path)/container.json" }
 
@@ -38,16 +41,35 @@ extension StateDirectory {
         _ identity: ContainerIdentity, at location: ContainerLocation, deviceName: String? = nil,
         access: WriteAccess? = nil
     ) throws(DaemonError) {
+        let isEncrypted = try keyring() != nil
         guard self.identity(of: location) != identity else {
-            return try record(location, deviceName: deviceName, access: access)
+            return try record(location, deviceName: deviceName, access: access, isEncrypted: isEncrypted)
         }
         do {
             try JSONEncoder().encode(identity).write(to: URL(filePath: identityFile), options: .atomic)
         } catch {
             throw DaemonError(.failed, "\(identityFile) cannot be written: \(error.localizedDescription)")
         }
-        try record(location, deviceName: deviceName, access: access)
+        try record(location, deviceName: deviceName, access: access, isEncrypted: isEncrypted)
     }
+
+    /// Makes the state of an encrypted container that was just created or unlocked, so that it is mounted without asking.
+    ///
+    /// - Throws: ``DaemonError`` with `usage` when it is the state of another container.
+    package func keep(_ memory: KeyringMemory, of location: ContainerLocation) throws(DaemonError) {
+        try make()
+        let other = try? self.location()
+        guard other == nil || other == location, try keyring().map({ $0.container == memory.container }) ?? true else {
+            throw DaemonError(
+                .usage,
+                "\(path) is the state of another container\(other.map { ", \($0.url)" } ?? "")"
+                    + "; give this one its own --state DIR")
+        }
+        try record(memory)
+    }
+
+    /// Whether what opens an encrypted container is missing in its state.
+    package var lacksKeyring: Bool { isEncrypted && (try? keyring()) == nil }
 }
 
 extension RemoteContainer {
@@ -60,7 +82,9 @@ extension RemoteContainer {
     package static func open(
         _ location: ContainerLocation, state: StateDirectory, link: DaemonOptions.Link? = nil
     ) async throws(DaemonError) -> RemoteContainer {
-        guard let identity = state.identity(of: location) else {
+        let memory = try state.keyring()
+        let identity = state.identity(of: location)
+        guard memory != nil || (identity != nil && !state.isEncrypted) else {
             var remote = try await open(location, link: link)
             try await remote.askAccess()
             return remote
@@ -69,11 +93,33 @@ extension RemoteContainer {
         let lazy = LazyStore { () throws(StoreError) in
             try location.openStore(createIfMissing: false, metrics: metrics)
         }
-        var remote = RemoteContainer(
-            location: location, container: Container(store: control.conditioning(lazy), identity: identity),
-            link: control, metrics: metrics)
+        var store = control.conditioning(lazy)
+        if let memory { store = try sealing(store, memory, state, url: location.url) }
+        let container: Container
+        do throws(StoreError) {
+            container =
+                if let identity { Container(store: store, identity: identity) } else {
+                    try await Container.open(in: store)
+                }
+        } catch {
+            throw DaemonError(error, url: location.url)
+        }
+        var remote = RemoteContainer(location: location, container: container, link: control, metrics: metrics)
         await remote.askAccess(within: accessLimit, otherwise: state.lastAccess)
         return remote
+    }
+
+    /// A store that follows the keyring, and keeps each new version in the state.
+    private static func sealing(
+        _ store: any ObjectStore, _ memory: KeyringMemory, _ state: StateDirectory, url: String
+    ) throws(DaemonError) -> any ObjectStore {
+        CoreDumps.forbid()
+        do throws(KeyringError) {
+            let keyring = try OpenKeyring(memory, store: store, notebook: KeyringFile(state: state))
+            return SealedStore(store, keys: keyring)
+        } catch {
+            throw DaemonError(error, url: url)
+        }
     }
 
     /// How long the mount of a known container waits for the store to say whether this device may change it: 3 s.

@@ -10,7 +10,7 @@ package enum OfflineCheck {
     /// - Parameter readingBytes: Whether to download every byte that the files need, and to verify it.
     /// - Returns: Every disagreement of index, backing directory and container, as a sentence; empty when they agree.
     package static func run(_ state: StateDirectory, readingBytes: Bool) async throws -> [String] {
-        let remote = try await RemoteContainer.open(try state.location())
+        let remote = try await RemoteContainer.open(try state.location(), state: state)
         do throws(FileError) {
             let fileSystem = try FileSystem(
                 container: remote.container,

@@ -3,6 +3,7 @@ import Foundation
 import Metering
 package import Model
 package import Remote
+package import Sealing
 
 /// The container at a location: created by `container create` and opened by `mount`.
 package struct RemoteContainer: Sendable {
@@ -10,6 +11,8 @@ package struct RemoteContainer: Sendable {
     let container: Container
     let link: LinkControl
     let metrics: MetricRegistry
+    /// An encrypted container that was opened by asking its store; else `nil`.
+    private(set) var unlocked: UnlockedContainer?
     /// Whether the store lets this device change the container, as far as it was asked.
     package internal(set) var access = WriteAccess.writable
 
@@ -20,18 +23,7 @@ package struct RemoteContainer: Sendable {
     /// - Throws: ``DaemonError`` with `cannotCreate` within another container: its garbage collection would see the
     ///   objects of both.
     package static func create(at location: ContainerLocation, identity: ContainerIdentity) async throws(DaemonError) {
-        for outer in location.outerLocations where outer.mayBeContainer {
-            let found: ContainerIdentity
-            do throws(StoreError) {
-                found = try await Container.open(in: try outer.openStore(createIfMissing: false)).identity
-            } catch {
-                // It would follow for the place itself too, after another wait.
-                if error.isTransient { throw DaemonError(error, url: location.url) }
-                // Where nothing can be read, there is no container of this user.
-                continue
-            }
-            throw DaemonError(creating: location.url, inside: outer.url, found.id)
-        }
+        try await refuseInside(location)
         do throws(StoreError) {
             let store = try location.openStore(createIfMissing: true)
             try await Container.create(in: store, identity: identity)
@@ -40,17 +32,111 @@ package struct RemoteContainer: Sendable {
         }
     }
 
-    /// - Parameter link: An artificial slowdown of the link to the store.
-    package static func open(
-        _ location: ContainerLocation, link: DaemonOptions.Link? = nil
-    ) async throws(DaemonError) -> RemoteContainer {
-        do throws(StoreError) {
-            let (control, metrics) = (LinkControl(link?.settings ?? LinkSettings()), MetricRegistry())
-            let store = control.conditioning(try location.openStore(createIfMissing: false, metrics: metrics))
-            return RemoteContainer(
-                location: location, container: try await Container.open(in: store), link: control, metrics: metrics)
+    /// Creates an encrypted container, in which this device is enrolled.
+    ///
+    /// - Returns: For the state of this device; see ``StateDirectory/record(_:)``.
+    /// - Throws: As ``create(at:identity:)``.
+    package static func createEncrypted(
+        at location: ContainerLocation, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
+        deviceName: String
+    ) async throws(DaemonError) -> KeyringMemory {
+        try await refuseInside(location)
+        let store: any ObjectStore
+        do throws(StoreError) { store = try location.openStore(createIfMissing: true) } catch {
+            throw DaemonError(error, url: location.url)
+        }
+        do throws(KeyringError) {
+            return try await SealedContainer.create(
+                in: store, identity: identity, passphrase: passphrase,
+                recovery: recovery, deviceName: deviceName, time: ContainerKeys.now)
         } catch {
             throw DaemonError(error, url: location.url)
+        }
+    }
+
+    private static func refuseInside(_ location: ContainerLocation) async throws(DaemonError) {
+        for outer in location.outerLocations where outer.mayBeContainer {
+            let found: String
+            do throws(StoreError) {
+                let store = try outer.openStore(createIfMissing: false)
+                found =
+                    if try await SealedContainer.find(in: store) != nil {
+                        "the encrypted container"
+                    } else {
+                        "the container \(try await Container.open(in: store).identity.id)"
+                    }
+            } catch {
+                // It would follow for the place itself too, after another wait.
+                if error.isTransient { throw DaemonError(error, url: location.url) }
+                // Where nothing can be read, there is no container of this user.
+                continue
+            }
+            throw DaemonError(creating: location.url, inside: outer.url, found)
+        }
+    }
+
+    /// Opens a container by asking its store.
+    ///
+    /// - Parameters:
+    ///   - state: Where to look first for what opens an encrypted container; then in all states of this user.
+    ///   - unlocking: Asks for it when there is nothing.
+    ///   - link: An artificial slowdown of the link to the store.
+    package static func open(
+        _ location: ContainerLocation, state: StateDirectory? = nil, unlocking: Unlocking = .refused,
+        link: DaemonOptions.Link? = nil
+    ) async throws(DaemonError) -> RemoteContainer {
+        let (control, metrics) = (LinkControl(link?.settings ?? LinkSettings()), MetricRegistry())
+        let sealed: SealedContainer?
+        do throws(StoreError) {
+            let store = control.conditioning(try location.openStore(createIfMissing: false, metrics: metrics))
+            sealed = try await SealedContainer.find(in: store)
+            if sealed == nil {
+                return RemoteContainer(
+                    location: location, container: try await Container.open(in: store), link: control, metrics: metrics)
+            }
+        } catch {
+            throw DaemonError(error, url: location.url)
+        }
+        guard let sealed else { preconditionFailure("a plain container was returned") }
+        let unlocked = try await unlock(sealed, at: location, state: state, unlocking)
+        do throws(StoreError) {
+            return RemoteContainer(
+                location: location, container: try await Container.open(in: unlocked.store), link: control,
+                metrics: metrics, unlocked: unlocked)
+        } catch {
+            throw DaemonError(error, url: location.url)
+        }
+    }
+
+    private static func unlock(
+        _ sealed: SealedContainer, at location: ContainerLocation, state: StateDirectory?, _ unlocking: Unlocking
+    ) async throws(DaemonError) -> UnlockedContainer {
+        let others = StateDirectory.all(ProcessInfo.processInfo.environment, countingBackups: true).joined()
+        let memory = StateDirectory.keyring(of: sealed.uuid, among: [state].compactMap(\.self) + others)
+        do throws(KeyringError) {
+            if let memory { return try await sealed.open(memory) }
+        } catch {
+            // Revoked, or a guest when the keys have changed: somebody may know the passphrase.
+            guard error == .notEnrolled else { throw DaemonError(error, url: location.url) }
+        }
+        let secret = try await unlocking.ask(location.url)
+        do throws(KeyringError) { return try await sealed.unlock(secret) } catch {
+            throw DaemonError(error, url: location.url)
+        }
+    }
+
+    /// Enrols the device of a state in an encrypted container that was opened by a person, or with another state of this
+    /// user.
+    ///
+    /// - Returns: What the state is to keep; `nil` when the container is plain.
+    package func enrolled(_ state: StateDirectory, deviceName: String) async throws(DaemonError) -> KeyringMemory? {
+        guard var unlocked else { return nil }
+        let known = try state.keyring()
+        do throws(KeyringError) {
+            if let memory = try unlocked.memory(), memory.isGuest || memory.device == known?.device { return memory }
+            return try await unlocked.enrol(deviceName: deviceName, time: ContainerKeys.now)
+        } catch {
+            throw DaemonError(error, url: url)
         }
     }
 
@@ -58,10 +144,11 @@ package struct RemoteContainer: Sendable {
     ///
     /// - Returns: The container's identity with it.
     package static func setQuota(
-        _ quota: ContainerQuota?, at location: ContainerLocation
+        _ quota: ContainerQuota?, at location: ContainerLocation, unlocking: Unlocking
     ) async throws(DaemonError) -> ContainerIdentity {
+        let remote = try await open(location, unlocking: unlocking)
         do throws(StoreError) {
-            return try await Container.setQuota(quota, in: try location.openStore(createIfMissing: false))
+            return try await Container.setQuota(quota, in: remote.container.store)
         } catch {
             throw DaemonError(error, url: location.url)
         }

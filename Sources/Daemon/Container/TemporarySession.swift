@@ -14,12 +14,14 @@ package struct TemporarySession: Sendable {
 
     /// - Parameters:
     ///   - deviceName: The name of the visiting device, for other devices to see.
+    ///   - unlocking: For an encrypted container in which no state of this user is enrolled.
     ///   - notify: Called, on any thread, with items that are left out.
     /// - Throws: ``DaemonError``.
     package init(
-        _ location: ContainerLocation, deviceName: String, notify: @escaping @Sendable (TransferProblem) -> Void
+        _ location: ContainerLocation, deviceName: String, unlocking: Unlocking,
+        notify: @escaping @Sendable (TransferProblem) -> Void
     ) async throws(DaemonError) {
-        remote = try await RemoteContainer.open(location)
+        remote = try await RemoteContainer.open(location, unlocking: unlocking)
         self.deviceName = deviceName
         self.notify = notify
     }

@@ -1,3 +1,5 @@
+// The compiler finds `struct stat` in whichever of these two modules it reads first.
+import CDispatch
 import Foundation
 import Glibc
 package import Model

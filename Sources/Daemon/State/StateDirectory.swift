@@ -42,11 +42,15 @@ package struct StateDirectory: Hashable, Sendable {
     private static let serviceBase = "/var/lib/dewpoint"
 
     /// The states in the default places, by directory.
-    static func all(_ environment: [String: String], user: UInt32 = geteuid()) -> [[StateDirectory]] {
+    ///
+    /// - Parameter countingBackups: Whether those that were set aside are among them.
+    static func all(
+        _ environment: [String: String], user: UInt32 = geteuid(), countingBackups: Bool = false
+    ) -> [[StateDirectory]] {
         bases(environment, user: user).map { base in
             // Without the directory nothing was ever mounted.
             ((try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []).sorted()
-                .map { StateDirectory(path: "\(base)/\($0)") }.filter { !$0.isBackup }
+                .map { StateDirectory(path: "\(base)/\($0)") }.filter { countingBackups || !$0.isBackup }
         }
     }
 
@@ -127,13 +131,15 @@ extension StateDirectory {
         var deviceName: String?
         /// Why the store refused every write at the last mount that it answered; `nil` when it did not.
         var storeRefusal: String?
+        var isEncrypted: Bool?
 
-        private enum CodingKeys: CodingKey { case deviceName, storeRefusal }
+        private enum CodingKeys: CodingKey { case deviceName, storeRefusal, isEncrypted }
 
-        init(location: ContainerLocation, deviceName: String?, storeRefusal: String?) {
+        init(location: ContainerLocation, deviceName: String?, storeRefusal: String?, isEncrypted: Bool?) {
             self.location = location
             self.deviceName = deviceName
             self.storeRefusal = storeRefusal
+            self.isEncrypted = isEncrypted
         }
 
         init(from decoder: any Decoder) throws {
@@ -142,6 +148,7 @@ extension StateDirectory {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             deviceName = try container.decodeIfPresent(String.self, forKey: .deviceName)
             storeRefusal = try container.decodeIfPresent(String.self, forKey: .storeRefusal)
+            isEncrypted = try container.decodeIfPresent(Bool.self, forKey: .isEncrypted)
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -149,6 +156,7 @@ extension StateDirectory {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encodeIfPresent(deviceName, forKey: .deviceName)
             try container.encodeIfPresent(storeRefusal, forKey: .storeRefusal)
+            try container.encodeIfPresent(isEncrypted, forKey: .isEncrypted)
         }
     }
 
@@ -161,14 +169,16 @@ extension StateDirectory {
     /// - Parameters:
     ///   - deviceName: The device's name from now on; `nil` to keep it.
     ///   - access: Whether the store lets this device write; `nil` to keep what it said at the last mount.
+    ///   - isEncrypted: `false` to keep it.
     func record(
-        _ location: ContainerLocation, deviceName: String? = nil, access: WriteAccess? = nil
+        _ location: ContainerLocation, deviceName: String? = nil, access: WriteAccess? = nil, isEncrypted: Bool = false
     ) throws(DaemonError) {
         // An unreadable file is replaced.
         let before = try? readNote()
         let after = Note(
             location: location, deviceName: deviceName ?? before?.deviceName,
-            storeRefusal: access.map(\.refusal) ?? before?.storeRefusal)
+            storeRefusal: access.map(\.refusal) ?? before?.storeRefusal,
+            isEncrypted: isEncrypted ? true : before?.isEncrypted)
         if after == before { return }
         do {
             try JSONEncoder().encode(after).write(to: URL(filePath: note), options: .atomic)
@@ -189,6 +199,12 @@ extension StateDirectory {
     var lastAccess: WriteAccess {
         // An unreadable record counts as none.
         (try? readNote())?.storeRefusal.map { .readOnly(reason: $0) } ?? .writable
+    }
+
+    /// Whether the container of this state is encrypted: then it is not mounted as a plain one, whatever its store shows.
+    var isEncrypted: Bool {
+        // An unreadable record counts as none.
+        (try? readNote())?.isEncrypted == true
     }
 
     /// The location of this state's container.

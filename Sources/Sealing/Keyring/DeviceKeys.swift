@@ -1,7 +1,7 @@
 import Crypto
 package import Foundation
 
-/// The private keys of one device: it is wrapped to with the one, and signs with the other.
+/// The private keys of one member: it is wrapped to with the one, and signs with the other.
 package struct DeviceKeys: Sendable {
     let agreement: Curve25519.KeyAgreement.PrivateKey
     let signing: Curve25519.Signing.PrivateKey
@@ -25,4 +25,17 @@ package struct DeviceKeys: Sendable {
 
     /// 64 bytes, for the device's own state.
     package var bytes: Data { agreement.rawRepresentation + signing.rawRepresentation }
+
+    package var publicKeys: DevicePublicKeys {
+        DevicePublicKeys(
+            agreement: agreement.publicKey.rawRepresentation, signing: signing.publicKey.rawRepresentation)
+    }
+}
+
+/// What everybody may know of a member's keys.
+package struct DevicePublicKeys: Codable, Hashable, Sendable {
+    /// X25519, 32 bytes.
+    let agreement: Data
+    /// Ed25519, 32 bytes.
+    let signing: Data
 }

@@ -9,11 +9,19 @@ import Foundation
 /// whose rings to believe.
 struct KeySlot: Codable, Hashable, Sendable {
     enum Kind: Codable, Hashable, Sendable {
-        /// `wrapped`: the root and the slot's private key, under the key that scrypt makes of the passphrase.
-        case passphrase(cost: PassphraseCost, salt: Data, wrapped: Data)
-        /// `wrapped`: the root, under a key derived from the code; as is the slot's private key.
-        case recovery(wrapped: Data)
+        /// `wrapped`: the root and the member's private keys, under the key that scrypt makes of the passphrase.
+        case passphrase(member: UUID, cost: PassphraseCost, salt: Data, wrapped: Data)
+        /// `wrapped`: the root, under a key derived from the code; as are the member's private keys.
+        case recovery(member: UUID, wrapped: Data)
         case device(UUID)
+
+        /// The member who opens it by what he knows; `nil` for a device's.
+        var person: UUID? {
+            switch self {
+            case .passphrase(let member, _, _, _), .recovery(let member, _): member
+            case .device: nil
+            }
+        }
     }
 
     var kind: Kind
@@ -40,22 +48,25 @@ struct KeySlot: Codable, Hashable, Sendable {
         KeySlot(.device(id), try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey))
     }
 
-    static func passphrase(
-        _ passphrase: Passphrase, cost: PassphraseCost, root: RingRoot, container: UUID
-    ) throws -> KeySlot {
-        let salt = Data(SealedStore.randomSalt())
-        let own = Curve25519.KeyAgreement.PrivateKey()
-        let box = try AES.GCM.seal(
-            root.bytes + own.rawRepresentation, using: try cost.key(of: passphrase, salt: salt),
-            authenticating: aad("passphrase", container))
-        return KeySlot(
-            .passphrase(cost: cost, salt: salt, wrapped: box.ciphertext + box.tag + Data(box.nonce)), own.publicKey)
-    }
-
-    static func recovery(_ code: RecoveryCode, root: RingRoot, container: UUID) throws -> KeySlot {
-        let (wrapping, own) = try keys(of: code, container)
-        let box = try AES.GCM.seal(root.bytes, using: wrapping, authenticating: aad("recovery", container))
-        return KeySlot(.recovery(wrapped: box.ciphertext + box.tag + Data(box.nonce)), own.publicKey)
+    /// - Returns: The slot, and the keys of its member.
+    static func personal(
+        _ secret: PersonalSecret, member: UUID, root: RingRoot, container: UUID
+    ) throws -> (KeySlot, DeviceKeys) {
+        switch secret {
+        case .passphrase(let passphrase):
+            let (keys, salt, cost) = (DeviceKeys(), Data(SealedStore.randomSalt()), PassphraseCost.floor)
+            let box = try AES.GCM.seal(
+                root.bytes + keys.bytes, using: try cost.key(of: passphrase, salt: salt),
+                authenticating: aad("passphrase", container))
+            let kind = Kind.passphrase(
+                member: member, cost: cost, salt: salt, wrapped: box.ciphertext + box.tag + Data(box.nonce))
+            return (KeySlot(kind, keys.agreement.publicKey), keys)
+        case .recovery(let code):
+            let (wrapping, keys) = try keys(of: code, container)
+            let box = try AES.GCM.seal(root.bytes, using: wrapping, authenticating: aad("recovery", container))
+            let kind = Kind.recovery(member: member, wrapped: box.ciphertext + box.tag + Data(box.nonce))
+            return (KeySlot(kind, keys.agreement.publicKey), keys)
+        }
     }
 
     // MARK: Wrapping the ring's key
@@ -81,27 +92,28 @@ struct KeySlot: Codable, Hashable, Sendable {
 
     // MARK: Opening by what a person knows
 
-    /// - Throws: When it is another passphrase.
-    static func open(
-        _ wrapped: Data, with passphrase: Passphrase, _ cost: PassphraseCost, salt: Data, container: UUID
-    ) throws -> (RingRoot, Curve25519.KeyAgreement.PrivateKey) {
-        let bytes = try open(wrapped, using: try cost.key(of: passphrase, salt: salt), "passphrase", container)
-        guard bytes.count == RingRoot.byteCount + 32, let root = RingRoot(bytes: bytes.prefix(RingRoot.byteCount))
-        else {
-            throw KeyringError.wrongSecret
+    /// - Returns: The member and its keys; `nil` when the slot is of another kind, or of another passphrase or code.
+    /// - Throws: ``KeyringError`` with `parameters`, before any work is done.
+    func open(
+        with secret: PersonalSecret, container: UUID
+    ) throws(KeyringError) -> (member: UUID, RingRoot, DeviceKeys)? {
+        switch (kind, secret) {
+        case (.passphrase(let member, let cost, let salt, let wrapped), .passphrase(let passphrase)):
+            try cost.check()
+            guard let key = try? cost.key(of: passphrase, salt: salt),
+                let bytes = try? Self.open(wrapped, using: key, "passphrase", container),
+                let root = RingRoot(bytes: bytes.prefix(RingRoot.byteCount)),
+                let keys = DeviceKeys(bytes: bytes.dropFirst(RingRoot.byteCount))
+            else { return nil }
+            return (member, root, keys)
+        case (.recovery(let member, let wrapped), .recovery(let code)):
+            guard let (wrapping, keys) = try? Self.keys(of: code, container),
+                let bytes = try? Self.open(wrapped, using: wrapping, "recovery", container),
+                let root = RingRoot(bytes: bytes)
+            else { return nil }
+            return (member, root, keys)
+        case (.device, _), (.passphrase, .recovery), (.recovery, .passphrase): return nil
         }
-        return (root, try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes.suffix(32)))
-    }
-
-    /// - Throws: When it is another code.
-    static func open(
-        _ wrapped: Data, with code: RecoveryCode, container: UUID
-    ) throws -> (RingRoot, Curve25519.KeyAgreement.PrivateKey) {
-        let (wrapping, own) = try keys(of: code, container)
-        guard let root = RingRoot(bytes: try open(wrapped, using: wrapping, "recovery", container)) else {
-            throw KeyringError.wrongSecret
-        }
-        return (root, own)
     }
 
     private static func open(
@@ -116,14 +128,12 @@ struct KeySlot: Codable, Hashable, Sendable {
 
     private static func keys(
         of code: RecoveryCode, _ container: UUID
-    ) throws -> (wrapping: SymmetricKey, own: Curve25519.KeyAgreement.PrivateKey) {
+    ) throws -> (wrapping: SymmetricKey, own: DeviceKeys) {
         let derived = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: code.bytes), info: aad("recovery", container), outputByteCount: 64
+            inputKeyMaterial: SymmetricKey(data: code.bytes), info: aad("recovery", container), outputByteCount: 96
         ).bytes
-        return (
-            SymmetricKey(data: derived[..<32]),
-            try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: derived[32...])
-        )
+        guard let own = DeviceKeys(bytes: Data(derived[32...])) else { throw KeyringError.wrongSecret }
+        return (SymmetricKey(data: derived[..<32]), own)
     }
 
     private static func aad(_ kind: String, _ container: UUID) -> Data {

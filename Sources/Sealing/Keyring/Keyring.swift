@@ -10,9 +10,11 @@ package struct Keyring: Codable, Hashable, Sendable {
         /// Changes what the container holds, and the keyring.
         case writer
         case reader
+        /// Somebody who knows the passphrase or the recovery code: changes the keyring, and nothing else.
+        case person
     }
 
-    /// A device that was enrolled.
+    /// A device that was enrolled, or what a person knows.
     package struct Member: Codable, Hashable, Sendable {
         package let id: UUID
         package let name: String
@@ -25,16 +27,18 @@ package struct Keyring: Codable, Hashable, Sendable {
         /// The first epoch whose key it does not have; `nil` for a member.
         package var revokedAt: UInt32?
 
-        init(id: UUID, name: String, keys: DeviceKeys, role: Role, enrolledBy: UUID) {
+        init(id: UUID, name: String, keys: DevicePublicKeys, role: Role, enrolledBy: UUID) {
             self.id = id
             self.name = name
-            agreementKey = keys.agreement.publicKey.rawRepresentation
-            signingKey = keys.signing.publicKey.rawRepresentation
+            agreementKey = keys.agreement
+            signingKey = keys.signing
             self.role = role
             self.enrolledBy = enrolledBy
         }
 
-        var mayChangeKeyring: Bool { role == .writer && revokedAt == nil }
+        var mayChangeKeyring: Bool { role != .reader && revokedAt == nil }
+        var keys: DevicePublicKeys { DevicePublicKeys(agreement: agreementKey, signing: signingKey) }
+        package var isDevice: Bool { role != .person }
     }
 
     /// The format that sealed containers have.
@@ -76,42 +80,39 @@ package struct Keyring: Codable, Hashable, Sendable {
         return try openSecrets(with: ringKey)
     }
 
-    /// - Returns: Also whose rings the passphrase vouches for.
+    /// What a passphrase or a code opens.
+    struct Opened {
+        let secrets: RingSecrets
+        /// Whose rings it vouches for.
+        let root: RingRoot
+        /// Whose signature its holder makes.
+        let member: UUID
+        let keys: DeviceKeys
+    }
+
     /// - Throws: ``KeyringError`` with `wrongSecret`, or `parameters` when a slot's are absurd.
-    func open(_ passphrase: Passphrase) throws(KeyringError) -> (RingSecrets, RingRoot) {
+    func open(_ secret: PersonalSecret) throws(KeyringError) -> Opened {
         for slot in slots {
-            guard case .passphrase(let cost, let salt, let wrapped) = slot.kind else { continue }
-            try cost.check()
-            guard
-                let (root, own) = try? KeySlot.open(wrapped, with: passphrase, cost, salt: salt, container: container)
-            else { continue }
-            return (try openSecrets(in: slot, with: own, root), root)
+            guard let (member, root, keys) = try slot.open(with: secret, container: container) else { continue }
+            guard let ringKey = try? slot.ringKey(with: keys.agreement, container: container) else {
+                throw .damaged("the slot of the passphrase or code does not open")
+            }
+            let secrets = try openSecrets(with: ringKey)
+            guard secrets.containerKey == root.containerKey else {
+                throw .damaged("it is not of the container for which the passphrase or code was made")
+            }
+            return Opened(secrets: secrets, root: root, member: member, keys: keys)
         }
         throw .wrongSecret
     }
 
-    /// As with a passphrase.
-    func open(_ code: RecoveryCode) throws(KeyringError) -> (RingSecrets, RingRoot) {
-        for slot in slots {
-            guard case .recovery(let wrapped) = slot.kind,
-                let (root, own) = try? KeySlot.open(wrapped, with: code, container: container)
-            else { continue }
-            return (try openSecrets(in: slot, with: own, root), root)
-        }
-        throw .wrongSecret
-    }
-
-    private func openSecrets(
-        in slot: KeySlot, with own: Curve25519.KeyAgreement.PrivateKey, _ root: RingRoot
-    ) throws(KeyringError) -> RingSecrets {
-        guard let ringKey = try? slot.ringKey(with: own, container: container) else {
+    /// The secrets for a person who has opened an earlier version; `nil` when his slot is gone.
+    func open(_ keys: DeviceKeys, ofPerson member: UUID) throws(KeyringError) -> RingSecrets? {
+        guard let slot = slots.first(where: { $0.kind.person == member }) else { return nil }
+        guard let ringKey = try? slot.ringKey(with: keys.agreement, container: container) else {
             throw .damaged("the slot of the passphrase or code does not open")
         }
-        let secrets = try openSecrets(with: ringKey)
-        guard secrets.containerKey == root.containerKey else {
-            throw .damaged("it is not of the container for which the passphrase or code was made")
-        }
-        return secrets
+        return try openSecrets(with: ringKey)
     }
 
     private func openSecrets(with ringKey: SymmetricKey) throws(KeyringError) -> RingSecrets {

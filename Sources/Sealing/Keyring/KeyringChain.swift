@@ -14,7 +14,7 @@ package struct KeyringChain: Sendable {
     }
 
     package private(set) var newest: Keyring
-    package private(set) var object: KeyringObject
+    private(set) var object: KeyringObject
     /// Of the newest.
     package private(set) var pin: Pin
     /// The Ed25519 key that signed the first version.
@@ -31,6 +31,16 @@ package struct KeyringChain: Sendable {
         else { throw .damaged("keyring 1 is not signed by its founder") }
         self.founder = founder.signingKey
         pin = Pin(number: 1, hash: KeyringObject.hash(bytes))
+    }
+
+    /// Goes on from a version that was verified before.
+    ///
+    /// - Throws: ``KeyringError`` with `damaged`.
+    init(known bytes: [UInt8], founder: Data) throws(KeyringError) {
+        object = try KeyringObject(bytes: bytes)
+        newest = try object.unverified()
+        self.founder = founder
+        pin = Pin(number: newest.number, hash: KeyringObject.hash(bytes))
     }
 
     /// Goes on with the next version.
@@ -83,23 +93,21 @@ package struct KeyringChain: Sendable {
         try authenticated(newest.open(keys, of: device))
     }
 
+    /// - Returns: Also who has opened it, as the author of changes.
     /// - Throws: ``KeyringError`` with `wrongSecret`, or `damaged` when the store shows another container's rings.
-    package func open(_ passphrase: Passphrase) throws(KeyringError) -> RingSecrets {
-        let (secrets, root) = try newest.open(passphrase)
-        return try believed(secrets, root)
+    package func open(
+        _ secret: PersonalSecret
+    ) throws(KeyringError) -> (secrets: RingSecrets, member: UUID, keys: DeviceKeys) {
+        let opened = try newest.open(secret)
+        try check(opened.root, opened.secrets)
+        return (try authenticated(opened.secrets), opened.member, opened.keys)
     }
 
-    /// As with a passphrase.
-    package func open(_ code: RecoveryCode) throws(KeyringError) -> RingSecrets {
-        let (secrets, root) = try newest.open(code)
-        return try believed(secrets, root)
-    }
-
-    private func believed(_ secrets: RingSecrets, _ root: RingRoot) throws(KeyringError) -> RingSecrets {
-        guard root.founder == founder else {
+    /// Checks that these are the rings of whoever vouches for them.
+    func check(_ root: RingRoot, _ secrets: RingSecrets) throws(KeyringError) {
+        guard root.founder == founder, root.containerKey == secrets.containerKey else {
             throw .damaged("keyring 1 is not the one for which the passphrase or code was made")
         }
-        return try authenticated(secrets)
     }
 
     private func authenticated(_ secrets: RingSecrets) throws(KeyringError) -> RingSecrets {

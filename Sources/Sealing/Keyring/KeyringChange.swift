@@ -27,17 +27,14 @@ package struct KeyringChange: Sendable {
         try check(name)
         let secrets = RingSecrets()
         let founder = Keyring.Member(
-            id: author.device, name: name, keys: author.keys, role: .writer, enrolledBy: author.device)
+            id: author.device, name: name, keys: author.keys.publicKeys, role: .writer, enrolledBy: author.device)
         let root = RingRoot(containerKey: secrets.containerKey, founder: founder.signingKey)
         var ring = Keyring(
             format: Keyring.format, container: container, number: 1, previous: nil, maker: author.device,
             made: author.time, epoch: 1, members: [founder], slots: [], secrets: Data())
-        ring.slots = try slots {
-            [
-                try .passphrase(passphrase, cost: .floor, root: root, container: container),
-                try .recovery(recovery, root: root, container: container),
-                try .device(author.device, founder.agreementKey),
-            ]
+        ring.slots += try slots { [try .device(author.device, founder.agreementKey)] }
+        for secret in [PersonalSecret.passphrase(passphrase), .recovery(recovery)] {
+            try ring.add(secret, root: root, by: author.device)
         }
         try ring.close(secrets)
         return (try KeyringObject(ring, secrets: secrets, signer: author.keys), secrets)
@@ -65,27 +62,28 @@ package struct KeyringChange: Sendable {
 
     private var root: RingRoot { RingRoot(containerKey: secrets.containerKey, founder: chain.founder) }
 
-    /// Replaces the passphrase.
-    package mutating func setPassphrase(_ passphrase: Passphrase) throws(KeyringError) {
-        let slot = try Self.slots {
-            [try .passphrase(passphrase, cost: .floor, root: root, container: ring.container)]
+    /// Replaces the passphrase, or the recovery code. Who knows the former one and has an old version of the keyring can
+    /// neither change it nor read what is written from then on.
+    package mutating func replace(with secret: PersonalSecret) throws(KeyringError) {
+        rotate()
+        let former = ring.slots.compactMap { slot -> UUID? in
+            switch (slot.kind, secret) {
+            case (.passphrase(let member, _, _, _), .passphrase), (.recovery(let member, _), .recovery): member
+            default: nil
+            }
         }
-        ring.slots.removeAll { if case .passphrase = $0.kind { true } else { false } }
-        ring.slots += slot
-    }
-
-    /// Replaces the recovery code.
-    package mutating func setRecovery(_ code: RecoveryCode) throws(KeyringError) {
-        let slot = try Self.slots { [try .recovery(code, root: root, container: ring.container)] }
-        ring.slots.removeAll { if case .recovery = $0.kind { true } else { false } }
-        ring.slots += slot
+        ring.slots.removeAll { slot in slot.kind.person.map { former.contains($0) } == true }
+        for index in ring.members.indices where former.contains(ring.members[index].id) {
+            ring.members[index].revokedAt = secrets.epoch
+        }
+        try ring.add(secret, root: root, by: author.device)
     }
 
     /// Adds a device, whose keys are known here.
     ///
     /// - Throws: ``KeyringError`` with `refused` when it is a member, was revoked, or there are too many.
     package mutating func enrol(
-        _ device: UUID, name: String, keys: DeviceKeys, role: Keyring.Role
+        _ device: UUID, name: String, keys: DevicePublicKeys, role: Keyring.Role
     ) throws(KeyringError) {
         guard ring.member(device) == nil else {
             throw .refused("the device \(name) is enrolled, or was revoked: a revoked one comes back with a new state")
@@ -103,11 +101,14 @@ package struct KeyringChange: Sendable {
     ///
     /// - Throws: ``KeyringError`` with `refused` when it is no member, or the last one that may write.
     package mutating func revoke(_ device: UUID) throws(KeyringError) {
-        guard let index = ring.members.firstIndex(where: { $0.id == device }), ring.members[index].revokedAt == nil
+        guard
+            let index = ring.members.firstIndex(where: {
+                $0.id == device && $0.isDevice && $0.revokedAt == nil
+            })
         else {
             throw .refused("no such device is enrolled: see 'dewpoint key list'")
         }
-        guard ring.members.contains(where: { $0.id != device && $0.mayChangeKeyring }) else {
+        guard ring.members.contains(where: { $0.id != device && $0.role == .writer && $0.revokedAt == nil }) else {
             throw .refused("it is the last device that may write: enrol another one before")
         }
         rotate()
@@ -125,13 +126,37 @@ package struct KeyringChange: Sendable {
         return try KeyringObject(ring, secrets: secrets, signer: author.keys)
     }
 
-    private static func check(_ name: String) throws(KeyringError) {
+    static func check(_ name: String) throws(KeyringError) {
         guard name.utf8.count <= Keyring.nameByteLimit else {
             throw .refused("the name of a device has at most \(Keyring.nameByteLimit) bytes: choose a shorter one")
         }
     }
 
-    private static func slots(_ make: () throws -> [KeySlot]) throws(KeyringError) -> [KeySlot] {
+    fileprivate static func slots<Value>(_ make: () throws -> Value) throws(KeyringError) -> Value {
         do { return try make() } catch { throw error as? KeyringError ?? .refused("\(error)") }
+    }
+}
+
+extension Keyring {
+    /// Adds what a person knows.
+    fileprivate mutating func add(_ secret: PersonalSecret, root: RingRoot, by author: UUID) throws(KeyringError) {
+        guard members.count < Keyring.memberLimit else {
+            throw .refused("a keyring has at most \(Keyring.memberLimit) members, revoked ones included")
+        }
+        let id = UUID()
+        let (slot, keys) = try KeyringChange.slots {
+            try KeySlot.personal(secret, member: id, root: root, container: container)
+        }
+        slots.append(slot)
+        members.append(Member(id: id, name: secret.name, keys: keys.publicKeys, role: .person, enrolledBy: author))
+    }
+}
+
+extension PersonalSecret {
+    fileprivate var name: String {
+        switch self {
+        case .passphrase: "passphrase"
+        case .recovery: "recovery code"
+        }
     }
 }

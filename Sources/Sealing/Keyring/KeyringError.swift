@@ -1,3 +1,5 @@
+package import Remote
+
 /// Why a keyring is not opened, not believed or not changed.
 package enum KeyringError: Error, Equatable, Sendable {
     /// The passphrase or the recovery code is wrong, or not of this container: one answer, whatever the slot.
@@ -10,6 +12,8 @@ package enum KeyringError: Error, Equatable, Sendable {
     case notDescended(String)
     /// Its parameters are weaker, or cost more, than any that are written.
     case parameters(String)
+    /// The store that has it failed.
+    case store(StoreError)
     /// A change that the rules do not allow; the text says what to do.
     case refused(String)
 }

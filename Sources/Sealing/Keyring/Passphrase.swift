@@ -2,6 +2,12 @@ import Crypto
 import CryptoExtras
 import Foundation
 
+/// What a person knows that opens a container.
+package enum PersonalSecret: Sendable {
+    case passphrase(Passphrase)
+    case recovery(RecoveryCode)
+}
+
 /// A passphrase, by its bytes in UTF-8, normalized to composed characters: another keyboard may spell them apart.
 ///
 /// It is shown nowhere: neither in a description nor in a mirror.

@@ -17,6 +17,12 @@ package struct RecoveryCode: Hashable, Sendable {
         bytes = (0..<Self.byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
+    /// A code of two other things, for another use.
+    init(halves first: ArraySlice<UInt8>, _ second: ArraySlice<UInt8>) {
+        bytes = Array(first) + Array(second)
+        precondition(bytes.count == Self.byteCount)
+    }
+
     /// As it was written down: case, spaces and hyphens do not matter, nor whether it is I, L or 1, O or 0.
     ///
     /// - Returns: `nil` when a letter is wrong or missing.

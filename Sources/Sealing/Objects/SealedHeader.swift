@@ -72,6 +72,12 @@ struct SealedHeader: Sendable {
         self.bytes = bytes
     }
 
+    /// The epoch that a header names; `nil` for what is none.
+    static func epoch(of bytes: [UInt8]) -> UInt32? {
+        guard bytes.count == byteCount, bytes.starts(with: magic) else { return nil }
+        return bytes[8..<12].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
     private static func derive(
         from epochKey: SymmetricKey, _ salt: [UInt8], _ key: String, _ keys: SealingKeys
     ) -> (SegmentCipher, commitment: [UInt8]) {

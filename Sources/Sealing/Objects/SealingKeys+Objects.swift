@@ -2,22 +2,22 @@ package import Remote
 
 /// Whole objects, and the keys under which a store has them.
 extension SealingKeys {
-    /// The container's description. Beside it stands `container.json` in plain text, which only says that the container is
-    /// sealed.
-    private static let description = (shown: "container.json", stored: "container.sealed")
+    /// The container's description, as it is known above. The store has a `container.json` in plain text as well, which
+    /// only says that the container is sealed.
+    private static let description = "container.json"
+
+    /// Beside the keyrings: what is left of a container that was never finished is in nobody's way.
+    private var storedDescription: String { KeyringStore.directory(of: container) + "container" }
 
     /// The key under which the store has an object.
     package func storedKey(of key: String) -> String {
-        key == Self.description.shown ? Self.description.stored : HiddenName(key: namingKey).stored(key)
+        key == Self.description ? storedDescription : HiddenName(key: namingKey).stored(key)
     }
 
     /// The key of an object that the store has under another one; `nil` for what is no object of the container.
     func shownKey(of stored: String) -> String? {
-        switch stored {
-        case Self.description.shown: nil
-        case Self.description.stored: Self.description.shown
-        default: HiddenName(key: namingKey).shown(stored)
-        }
+        if stored == Self.description { return nil }
+        return stored == storedDescription ? Self.description : HiddenName(key: namingKey).shown(stored)
     }
 
     /// The bytes of a sealed object.

@@ -19,6 +19,8 @@ struct MountedContainer: Sendable {
     var variables: [String: String] = [:]
     /// The connection to the server, if the test can cut it.
     var uplink: Uplink?
+    /// Of an encrypted container.
+    var passphrase: String?
 
     var remote: String { directory + "/remote" }
     var url: String { bucketURL ?? "file://" + remote }
@@ -31,30 +33,36 @@ struct MountedContainer: Sendable {
 
     static let identifier = "iCloud.org.dewpoint.Tests"
 
+    private static let examplePassphrase = "correct horse battery staple"
+    var recoveryFile: String { directory + "/recovery-code" }
+
     /// Runs `body` with a new container in the store that ``TestStore`` chooses, mounted by every device of `devices`.
     ///
     /// - Parameters:
     ///   - options: The argument of `-o` of every mount.
     ///   - isDisconnectable: Whether the test can disconnect the store (``disconnect()``).
+    ///   - isEncrypted: Whether the container is; its passphrase is in the environment of all commands.
     static func with(
         devices: [String] = ["A"], options: String? = nil, creating: [String] = [], isDisconnectable: Bool = false,
-        _ body: (MountedContainer) async throws -> Void
+        isEncrypted: Bool = TestStore.isEncrypted, _ body: (MountedContainer) async throws -> Void
     ) async throws {
         if TestStore.chosen == .s3 {
             try await with(
                 try await S3Server.shared, devices: devices, options: options, creating: creating,
-                isDisconnectable: isDisconnectable, body)
+                isDisconnectable: isDisconnectable, isEncrypted: isEncrypted, body)
             return
         }
         await Leftovers.sweep
-        let container = MountedContainer(directory: try Leftovers.newDirectory(), binary: try Requirement.binary())
+        var container = MountedContainer(directory: try Leftovers.newDirectory(), binary: try Requirement.binary())
+        if isEncrypted { container.passphrase = examplePassphrase }
         try await with(container, devices: devices, options: options, creating: creating, body)
     }
 
     /// The same in a bucket of `server`.
     static func with(
         _ server: S3Server, devices: [String] = ["A"], options: String? = nil, creating: [String] = [],
-        isDisconnectable: Bool = false, _ body: (MountedContainer) async throws -> Void
+        isDisconnectable: Bool = false, isEncrypted: Bool = TestStore.isEncrypted,
+        _ body: (MountedContainer) async throws -> Void
     ) async throws {
         await Leftovers.sweep
         let directory = try Leftovers.newDirectory()
@@ -62,6 +70,7 @@ struct MountedContainer: Sendable {
         var container = MountedContainer(
             directory: directory, binary: try Requirement.binary(),
             bucketURL: "s3://\(S3Server.bucket)/mounts/\(prefix)", variables: server.variables)
+        if isEncrypted { container.passphrase = examplePassphrase }
         if isDisconnectable {
             let uplink = try Uplink(to: server)
             container.uplink = uplink
@@ -77,7 +86,9 @@ struct MountedContainer: Sendable {
     ) async throws {
         do {
             try FileManager.default.createDirectory(atPath: container.remote, withIntermediateDirectories: true)
-            try await container.dewpoint(["container", "create", container.url, "--id", identifier] + creating)
+            try await container.dewpoint(
+                ["container", "create", container.url, "--id", identifier] + creating
+                    + (container.passphrase == nil ? [] : ["--encrypt", "--recovery-file", container.recoveryFile]))
             for name in devices { try await container.device(name).mount(options: options) }
             try await body(container)
         } catch {
@@ -210,6 +221,7 @@ struct MountedContainer: Sendable {
     /// The environment of the program under test, which keeps the control sockets of one test apart from all others.
     var environment: [String: String] {
         variables.merging(["XDG_RUNTIME_DIR": directory + "/run", "XDG_STATE_HOME": directory + "/state-home"]) { $1 }
+            .merging(passphrase.map { ["DEWPOINT_PASSPHRASE": $0] } ?? [:]) { $1 }
     }
 
     private func end(_ devices: [String], printingLogs: Bool) async {

@@ -16,6 +16,9 @@ enum TestStore: String {
         return store
     }()
 
+    /// Whether every container is encrypted, with `DEWPOINT_TEST_ENCRYPTED=1`.
+    static let isEncrypted = ProcessInfo.processInfo.environment["DEWPOINT_TEST_ENCRYPTED"] == "1"
+
     /// Why the chosen store is not available here; `nil` if it is.
     static var unavailable: String? { chosen == .s3 ? S3Server.unavailable : nil }
 

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Daemon
 import Foundation
+import Linux
 import Model
+import Sealing
 
 struct ContainerCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,6 +11,10 @@ struct ContainerCreateCommand: AsyncParsableCommand {
         discussion: """
             Credentials are looked up as the AWS tools do: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials with \
             AWS_PROFILE, or the role of the Linux container or the machine.
+
+            With --encrypt, whoever has the bucket learns how many objects there are, how long they are and when they change, and neither \
+            names nor bytes. The passphrase is asked for, this device is enrolled, and a recovery code is shown, for the day on which the \
+            passphrase is lost. Without both, and without an enrolled device, nobody can read the container any more.
             """)
 
     @Argument(
@@ -37,6 +43,12 @@ struct ContainerCreateCommand: AsyncParsableCommand {
             valueName: "size"))
     var quota: String?
 
+    @Flag(help: "Encrypt everything in the container, names included.")
+    var encrypt = false
+
+    @OptionGroup var passphrase: PassphraseOptions
+    @OptionGroup var recovery: RecoveryCodeOptions
+
     /// The longest name of a container in bytes.
     private static let nameByteLimit = 255
 
@@ -47,6 +59,13 @@ struct ContainerCreateCommand: AsyncParsableCommand {
         var id: String
         var url: String
         var uuid: String
+        var encrypted: Bool
+    }
+
+    func validate() throws {
+        if !encrypt, passphrase.passphraseFile != nil || recovery.recoveryFile != nil {
+            throw ValidationError("--passphrase-file and --recovery-file are for --encrypt")
+        }
     }
 
     func run() async throws {
@@ -71,12 +90,42 @@ struct ContainerCreateCommand: AsyncParsableCommand {
         if let directory = try MountPlaces.directory(of: url) {
             try MountPlaces.check(directory: directory, mounts: MountTable.current())
         }
-        try await RemoteContainer.create(at: location, identity: identity)
+        if encrypt {
+            try await createEncrypted(identity, at: location)
+        } else {
+            try await RemoteContainer.create(at: location, identity: identity)
+        }
         if json {
-            return try JSONOutput.print(Created(id: id, url: url, uuid: identity.uuid.uuidString.lowercased()))
+            return try JSONOutput.print(
+                Created(id: id, url: url, uuid: identity.uuid.uuidString.lowercased(), encrypted: encrypt))
         }
         let command = ["dewpoint mount"] + location.options + [url, "MOUNTPOINT"]
-        print("\(id) is at \(url); mount it with: \(command.joined(separator: " "))")
+        print(
+            "\(id) is at \(url)\(encrypt ? ", encrypted" : ""); mount it with: \(command.joined(separator: " "))")
+    }
+
+    private func createEncrypted(_ identity: ContainerIdentity, at location: ContainerLocation) async throws {
+        CoreDumps.forbid()
+        let words = try passphrase.newPassphrase()
+        try recovery.prepare()
+        let code = RecoveryCode()
+        let memory: KeyringMemory
+        do {
+            memory = try await RemoteContainer.createEncrypted(
+                at: location, identity: identity, passphrase: words, recovery: code, deviceName: MountPlan.hostName())
+        } catch {
+            recovery.discard()
+            throw error
+        }
+        // Before anything else may fail: nobody knows it again.
+        try recovery.giveOut(code)
+        let state = StateDirectory(container: identity.id, environment: ProcessInfo.processInfo.environment)
+        do throws(DaemonError) {
+            try state.keep(memory, of: location)
+        } catch {
+            CommandFailure.say(
+                "this device cannot keep its keys, so the first mount asks for the passphrase: \(error.description)")
+        }
     }
 }
 

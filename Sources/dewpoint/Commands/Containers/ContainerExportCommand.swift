@@ -18,6 +18,7 @@ struct ContainerExportCommand: AsyncParsableCommand {
     var directory: String
 
     @OptionGroup var bucket: BucketOptions
+    @OptionGroup var passphrase: PassphraseOptions
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -26,7 +27,9 @@ struct ContainerExportCommand: AsyncParsableCommand {
         let location = try ContainerLocation(url: container, endpoint: bucket.endpoint, region: bucket.region)
         let path = try MountedPath.absolute(directory)
         TransferText.raiseDescriptorLimit()
-        let session = try await TemporarySession(location, deviceName: MountPlan.hostName()) { problem in
+        let session = try await TemporarySession(
+            location, deviceName: MountPlan.hostName(), unlocking: passphrase.unlocking
+        ) { problem in
             TransferText.report(problem)
         }
         let report = try await session.export(to: path)

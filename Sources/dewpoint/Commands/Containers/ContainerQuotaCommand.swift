@@ -22,6 +22,7 @@ struct ContainerQuotaCommand: AsyncParsableCommand {
     var size: String?
 
     @OptionGroup var bucket: BucketOptions
+    @OptionGroup var passphrase: PassphraseOptions
 
     @Flag(help: "Print a JSON object.")
     var json = false
@@ -31,9 +32,10 @@ struct ContainerQuotaCommand: AsyncParsableCommand {
         let identity =
             if let size {
                 try await RemoteContainer.setQuota(
-                    size == "none" ? nil : ContainerQuota(argument: size), at: location)
+                    size == "none" ? nil : ContainerQuota(argument: size), at: location,
+                    unlocking: passphrase.unlocking)
             } else {
-                try await RemoteContainer.open(location).identity
+                try await RemoteContainer.open(location, unlocking: passphrase.unlocking).identity
             }
         let quota = identity.settings.quota
         if json { return try JSONOutput.print(Report(container: identity.id, quota: quota)) }

@@ -35,6 +35,7 @@ struct MountCommand: AsyncParsableCommand {
     var all = false
 
     @OptionGroup var bucket: BucketOptions
+    @OptionGroup var passphrase: PassphraseOptions
 
     @Option(
         help: ArgumentHelp(
@@ -109,6 +110,7 @@ struct MountCommand: AsyncParsableCommand {
         plan.state = state ?? plan.state
         plan.deviceName = deviceName ?? plan.deviceName
         plan.options += options
+        plan.passphrase = passphrase
     }
 
     /// A mount that fails does not stop the others.

@@ -14,6 +14,8 @@ struct MountPlan {
     /// The state directory, as given.
     var state: String?
     var deviceName: String?
+    /// For an encrypted container in which this device is not enrolled.
+    var passphrase: PassphraseOptions?
     /// Values of `-o`; of two with the same name the later one applies.
     var options: [String] = []
 
@@ -48,7 +50,7 @@ struct MountPlan {
             let options = try daemonOptions()
             let place = try place()
             let location = try location()
-            let state = try await stateDirectory(location)
+            let state = readiness.isAwaited ? try await stateDirectory(location) : try await prepared(location)
             let remote = try await RemoteContainer.open(location, state: state, link: options.link)
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state, deviceName: chosenDeviceName(state), options: options,
@@ -67,7 +69,7 @@ struct MountPlan {
         _ = try daemonOptions()
         let place = try place()
         let location = try location()
-        let state = try await stateDirectory(location)
+        let state = try await prepared(location)
         var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName(state)]
         arguments += location.options
         for option in options { arguments += ["-o", option] }
@@ -121,6 +123,20 @@ struct MountPlan {
         if let known = StateDirectory.known(location, environment: environment) { return known }
         return StateDirectory(
             container: try await RemoteContainer.open(location).identity.id, environment: environment)
+    }
+
+    /// The state directory, in which this device is enrolled if the container is encrypted.
+    private func prepared(_ location: ContainerLocation) async throws -> StateDirectory {
+        let environment = ProcessInfo.processInfo.environment
+        let state = try givenState() ?? StateDirectory.known(location, environment: environment)
+        if let state, state.identity(of: location) != nil, !state.lacksKeyring { return state }
+        let remote = try await RemoteContainer.open(
+            location, state: state, unlocking: passphrase?.unlocking ?? .refused)
+        let place = state ?? StateDirectory(container: remote.identity.id, environment: environment)
+        if let memory = try await remote.enrolled(place, deviceName: chosenDeviceName(place)) {
+            try place.keep(memory, of: location)
+        }
+        return place
     }
 
     private func daemonOptions() throws -> DaemonOptions {

@@ -1,0 +1,75 @@
+import Foundation
+import Logging
+package import Sealing
+
+/// What opens an encrypted container on this device: `keyring.json` in its state, for its owner only.
+extension StateDirectory {
+    private var keyringFile: String { "\(path)/keyring.json" }
+
+    /// - Returns: `nil` for a plain container, and for a device that was never enrolled.
+    /// - Throws: ``DaemonError`` with `failed` when it cannot be read.
+    func keyring() throws(DaemonError) -> KeyringMemory? {
+        guard FileManager.default.fileExists(atPath: keyringFile) else { return nil }
+        do {
+            return try JSONDecoder().decode(KeyringMemory.self, from: Data(contentsOf: URL(filePath: keyringFile)))
+        } catch {
+            throw DaemonError(
+                .failed,
+                "\(keyringFile) cannot be read: \(error.localizedDescription); remove it, and mount with the passphrase"
+            )
+        }
+    }
+
+    /// Removes it: it opens nothing any more.
+    fileprivate func forgetKeyring() { unlink(keyringFile) }
+
+    /// The one of these states that opens a container.
+    static func keyring(of container: UUID, among states: some Sequence<StateDirectory>) -> KeyringMemory? {
+        // One that cannot be read opens nothing.
+        states.lazy.compactMap { try? $0.keyring() }.first { $0.container == container }
+    }
+
+    /// Keeps what opens the container, unless a newer version is kept already.
+    package func record(_ memory: KeyringMemory) throws(DaemonError) {
+        if let known = try? keyring(), known.container == memory.container, known.device == memory.device,
+            let (old, new) = try? (known.number(), memory.number()), old >= new
+        {
+            return
+        }
+        let new = "\(keyringFile).new"
+        do {
+            let data = try JSONEncoder().encode(memory)
+            try? FileManager.default.removeItem(atPath: new)  // left behind by a crash
+            let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+            guard FileManager.default.createFile(atPath: new, contents: nil, attributes: mode) else {
+                throw CocoaError(.fileWriteUnknown)
+            }
+            let file = try FileHandle(forWritingTo: URL(filePath: new))
+            try file.write(contentsOf: data)
+            try file.synchronize()
+            try file.close()
+        } catch {
+            throw DaemonError(.failed, "\(new) cannot be written: \(error.localizedDescription)")
+        }
+        guard rename(new, keyringFile) == 0 else {
+            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+}
+
+/// `keyring.json`, for a daemon that follows the keyring.
+struct KeyringFile: KeyringNotebook {
+    let state: StateDirectory
+
+    func remember(_ memory: KeyringMemory) {
+        do throws(DaemonError) { try state.record(memory) } catch {
+            // The next start reads it from the store again.
+            DaemonService.logger("keyring", level: .warning).warning(
+                "a new version of the keyring was not kept", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func recall() -> KeyringMemory? { try? state.keyring() }
+
+    func forget() { state.forgetKeyring() }
+}

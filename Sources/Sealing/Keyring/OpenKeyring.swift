@@ -1,0 +1,109 @@
+import Foundation
+package import Remote
+import Synchronization
+
+/// Where a device keeps what it is to know at the next start. Called without a lock.
+package protocol KeyringNotebook: Sendable {
+    /// A newer version.
+    func remember(_ memory: KeyringMemory)
+    /// What is kept now.
+    func recall() -> KeyringMemory?
+    /// Nothing that is kept opens the container any more.
+    func forget()
+}
+
+/// The keyring of a container that is in use on a device which can open it, and follows the new versions.
+package final class OpenKeyring: SealingKeySource {
+    private struct State {
+        var chain: KeyringChain
+        var keys: SealingKeys
+        var lastLook: ContinuousClock.Instant?
+    }
+
+    /// How old the last look for new versions may be when something is written: 5 s. So long a change on another device
+    /// may go unnoticed by one that writes; one that reads notices it by what it reads.
+    private static let lookInterval = Duration.seconds(5)
+
+    private let memory: KeyringMemory
+    private let rings: KeyringStore
+    private let notebook: any KeyringNotebook
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - store: The one that is not sealed.
+    /// - Throws: ``KeyringError`` when the memory does not open the version that it has.
+    package init(
+        _ memory: KeyringMemory, store: any ObjectStore, notebook: any KeyringNotebook
+    ) throws(KeyringError) {
+        self.memory = memory
+        rings = KeyringStore(store: store, container: memory.container)
+        self.notebook = notebook
+        state = Mutex(State(chain: try memory.chain(), keys: try memory.keys()))
+    }
+
+    package var keys: SealingKeys { state.withLock { $0.keys } }
+
+    package var newest: Keyring { state.withLock { $0.chain.newest } }
+
+    package func renew() async throws(StoreError) {
+        var chain = state.withLock { $0.chain }
+        do throws(KeyringError) {
+            if try await rings.extend(&chain) { try take(chain) }
+            state.withLock { $0.lastLook = .now }
+        } catch {
+            // Verified: only a member can have taken the keys away. So the next start asks for the passphrase.
+            if error == .notEnrolled { notebook.forget() }
+            throw error.storeError(key: rings.key(chain.newest.number + 1))
+        }
+    }
+
+    package func renewIfOld() async throws(StoreError) {
+        // A change that was made on this device applies at once.
+        let kept = notebook.recall().flatMap { try? $0.number() } ?? 0
+        let isOld = state.withLock { state in
+            kept > state.chain.newest.number || state.lastLook.map { $0 + Self.lookInterval < .now } ?? true
+        }
+        if isOld { try await renew() }
+    }
+
+    private func take(_ chain: KeyringChain) throws(KeyringError) {
+        let keys = try memory.open(chain).sealingKeys(of: memory.container)
+        let isNewer = state.withLock { state in
+            guard state.chain.newest.number < chain.newest.number else { return false }
+            state.chain = chain
+            state.keys = keys
+            return true
+        }
+        guard isNewer else { return }
+        notebook.remember(try KeyringMemory(chain, memory.access))
+    }
+}
+
+extension KeyringError {
+    /// As an error of reading or writing the container.
+    func storeError(key: String) -> StoreError {
+        switch self {
+        case .store(let error): error
+        case .notEnrolled: StoreError(.denied, key: key, sentence)
+        case .wrongSecret, .damaged, .notDescended, .parameters, .refused: StoreError(.corrupt, key: key, sentence)
+        }
+    }
+
+    /// What to tell a person.
+    package var sentence: String {
+        switch self {
+        case .wrongSecret:
+            "the passphrase or recovery code is wrong, or is that of another container"
+        case .notEnrolled:
+            "this device is not enrolled in the encrypted container, or was revoked: have a device that is enrolled accept "
+                + "it, see 'dewpoint help key enrol', or mount it once with the passphrase"
+        case .damaged(let detail): "the keyring in the store is damaged or was exchanged: \(detail)"
+        case .notDescended(let detail):
+            "the keyring in the store does not descend from the one that this device knows, so nothing of it is used: "
+                + detail
+        case .parameters(let detail): "the keyring in the store has parameters that are not accepted: \(detail)"
+        case .store(let error): error.detail.isEmpty ? error.description : error.detail
+        case .refused(let detail): detail
+        }
+    }
+}

@@ -1,0 +1,118 @@
+package import Foundation
+package import Model
+package import Remote
+
+/// A sealed container, before its keys are known: what stands in `container.json`.
+package struct SealedContainer: Sendable {
+    /// `container.json` in plain text; the container's description is sealed.
+    private struct Stub: Codable {
+        var format: Int
+        var uuid: UUID
+    }
+
+    private static let key = "container.json"
+    /// The longest stub that is read: 64 KiB, as of a plain container's.
+    private static let byteLimit = 64 << 10
+
+    package let uuid: UUID
+    private let base: any ObjectStore
+
+    private var rings: KeyringStore { KeyringStore(store: base, container: uuid) }
+
+    private init(_ uuid: UUID, _ base: any ObjectStore) {
+        self.uuid = uuid
+        self.base = base
+    }
+
+    /// - Returns: `nil` for a plain container, and where there is none.
+    /// - Throws: ``StoreError``.
+    package static func find(in base: any ObjectStore) async throws(StoreError) -> SealedContainer? {
+        let text: [UInt8]
+        do throws(StoreError) {
+            text = try await base.get(key, range: nil).collect(upTo: byteLimit)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+        // What is no stub is judged by who opens a plain container.
+        guard let stub = try? JSONDecoder().decode(Stub.self, from: Data(text)), stub.format == Keyring.format else {
+            return nil
+        }
+        return SealedContainer(stub.uuid, base)
+    }
+
+    // MARK: Creating
+
+    /// Creates a container: nothing is there before its last object, the stub.
+    ///
+    /// - Parameters:
+    ///   - deviceName: At most 255 bytes.
+    ///   - time: Nanoseconds since 1970.
+    /// - Returns: For the state of this device, which is enrolled.
+    /// - Throws: ``KeyringError``; with `store`, `preconditionFailed` where there is a container.
+    package static func create(
+        in base: any ObjectStore, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
+        deviceName: String, time: Int64
+    ) async throws(KeyringError) -> KeyringMemory {
+        let container = SealedContainer(identity.uuid, base)
+        let author = KeyringChange.Author(device: UUID(), keys: DeviceKeys(), time: time)
+        let (object, secrets) = try KeyringChange.found(
+            container: identity.uuid, author: author, name: deviceName, passphrase: passphrase, recovery: recovery)
+        try await container.refuseAnother()
+        do throws(StoreError) {
+            let sealed = SealedStore(base, keys: secrets.sealingKeys(of: identity.uuid))
+            try await Container.create(in: sealed, identity: identity)
+        } catch {
+            throw .store(error)
+        }
+        try await container.rings.create(object, number: 1)
+        try await container.createStub()
+        let chain = try KeyringChain(first: try object.bytes())
+        return try KeyringMemory(chain, .device(author.device, keys: author.keys.bytes))
+    }
+
+    private func refuseAnother() async throws(KeyringError) {
+        do throws(StoreError) {
+            _ = try await base.head(.container(Self.key))
+        } catch {
+            guard error.code == .notFound else { throw .store(error) }
+            return
+        }
+        throw .store(StoreError(.preconditionFailed, key: Self.key, "there is already a container here"))
+    }
+
+    private func createStub() async throws(KeyringError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        guard let text = try? encoder.encode(Stub(format: Keyring.format, uuid: uuid)) else {
+            throw .refused("the description of the container cannot be written")
+        }
+        do throws(StoreError) {
+            try await base.create(Self.key, .bytes(Array(text)))
+        } catch {
+            // The write may have landed although it failed.
+            guard let found = try? await Self.find(in: base), found.uuid == uuid else { throw .store(error) }
+        }
+    }
+
+    // MARK: Opening
+
+    /// Opens the keyring by what a person knows.
+    ///
+    /// - Throws: ``KeyringError``.
+    package func unlock(_ secret: PersonalSecret) async throws(KeyringError) -> UnlockedContainer {
+        let chain = try await rings.chain()
+        let (secrets, member, keys) = try chain.open(secret)
+        return UnlockedContainer(base, chain, secrets, .person(member, keys))
+    }
+
+    /// Opens the keyring, as it is now, by what a device keeps.
+    ///
+    /// - Throws: ``KeyringError``; `damaged` when the memory is that of another container.
+    package func open(_ memory: KeyringMemory) async throws(KeyringError) -> UnlockedContainer {
+        guard memory.container == uuid else { throw .damaged("it is of another container than this device knows") }
+        var chain = try memory.chain()
+        _ = try await rings.extend(&chain)
+        return UnlockedContainer(base, chain, try memory.open(chain), .device(memory))
+    }
+}

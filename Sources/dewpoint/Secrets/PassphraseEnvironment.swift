@@ -1,0 +1,24 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The passphrase in the environment, taken out of it before anything else: no child process gets it.
+enum PassphraseEnvironment {
+    static let variable = "DEWPOINT_PASSPHRASE"
+    /// A command that prints it.
+    static let commandVariable = "DEWPOINT_PASSPHRASE_COMMAND"
+
+    private static let taken = Mutex<String?>(nil)
+
+    /// `nil` when there was none.
+    static var passphrase: String? { taken.withLock { $0 } }
+
+    /// Must be called first, while there is one thread.
+    static func take() {
+        guard let text = getenv(variable) else { return }
+        taken.withLock { $0 = String(cString: text) }
+        // Also from where /proc/PID/environ shows it.
+        memset(text, 0, strlen(text))
+        unsetenv(variable)
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Daemon
+import Foundation
+import Sealing
+
+/// How an encrypted container is opened where this device is not enrolled. A passphrase is never an option itself: any
+/// user can read a process's arguments.
+struct PassphraseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "For an encrypted container: a file whose first line is the passphrase or the recovery code. (default: DEWPOINT_PASSPHRASE, or the first line that DEWPOINT_PASSPHRASE_COMMAND prints, or a prompt)",
+            valueName: "file"), completion: .file())
+    var passphraseFile: String?
+
+    /// For the commands that open a container.
+    var unlocking: Unlocking {
+        Unlocking { [self] url throws(DaemonError) in
+            do {
+                return try secret(for: url)
+            } catch {
+                let failure = CommandFailure(error)
+                throw DaemonError(
+                    failure?.status == .usage ? .usage : .denied, failure?.sentence ?? error.localizedDescription)
+            }
+        }
+    }
+
+    private func secret(for url: String) throws -> PersonalSecret {
+        let text =
+            try given() ?? PassphrasePrompt.ask("Passphrase or recovery code of \(url)")
+            ?? { () throws -> String in throw Self.nobodyToAsk(url) }()
+        if let code = RecoveryCode(text) { return .recovery(code) }
+        return .passphrase(try Self.passphrase(text))
+    }
+
+    /// The passphrase of a new container, or the new one of a container.
+    ///
+    /// - Parameter takesEnvironment: Whether the variables count, and do not mean the present one.
+    func newPassphrase(takesEnvironment: Bool = true) throws -> Passphrase {
+        let text: String
+        if let given = takesEnvironment ? try given() : try passphraseFile.map(Self.firstLine(ofFile:)) {
+            text = given
+        } else {
+            guard let first = try PassphrasePrompt.ask("New passphrase") else { throw Self.nobodyToAsk(nil) }
+            guard try PassphrasePrompt.ask("The same again") == first else {
+                throw CommandFailure(.usage, "the two passphrases differ; nothing was changed")
+            }
+            text = first
+        }
+        guard text.count >= Self.leastLength else {
+            throw CommandFailure(
+                .usage,
+                "the passphrase has fewer than \(Self.leastLength) characters: who has the store can guess it; choose a "
+                    + "longer one, for example of several words")
+        }
+        return try Self.passphrase(text)
+    }
+
+    /// The least length of a new passphrase in characters. Those of existing containers are taken as they are.
+    private static let leastLength = 8
+
+    private static func passphrase(_ text: String) throws -> Passphrase {
+        do throws(KeyringError) { return try Passphrase(text) } catch {
+            throw CommandFailure(.usage, error.sentence)
+        }
+    }
+
+    private func given() throws -> String? {
+        if let passphraseFile { return try Self.firstLine(ofFile: passphraseFile) }
+        if let passphrase = PassphraseEnvironment.passphrase { return passphrase }
+        return try ProcessInfo.processInfo.environment[PassphraseEnvironment.commandVariable].map { command in
+            Self.firstLine(try PassphraseCommand(command).output())
+        }
+    }
+
+    private static func firstLine(ofFile path: String) throws -> String {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw CommandFailure(
+                .notFound, "the passphrase file \(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        defer { try? file.close() }  // read-only: nothing can be lost
+        let data: Data
+        do {
+            data = try file.read(upToCount: Passphrase.byteLimit + 2) ?? Data()
+        } catch {
+            throw CommandFailure(.failed, "the passphrase file \(path) cannot be read: \(error.localizedDescription)")
+        }
+        return firstLine(data)
+    }
+
+    private static func firstLine(_ data: Data) -> String {
+        var line = data.prefix { $0 != UInt8(ascii: "\n") }
+        if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    private static func nobodyToAsk(_ url: String?) -> CommandFailure {
+        let what = url.map { "the container at \($0) is encrypted, and this device is not enrolled" }
+        return CommandFailure(
+            .denied,
+            (what ?? "a passphrase is needed")
+                + ": run this in a terminal, or give --passphrase-file, \(PassphraseEnvironment.variable) or "
+                + PassphraseEnvironment.commandVariable)
+    }
+}

@@ -1,0 +1,290 @@
+import Foundation
+import Testing
+
+extension RealMount {
+    /// Encrypted containers: who gets in, who does not, and what the store sees.
+    @Suite(.needs("python3")) struct Encryption {
+        /// One device A, and the other names unused: each test mounts what it needs.
+        private func with(
+            devices: [String] = ["A"], _ body: (MountedContainer) async throws -> Void
+        ) async throws {
+            try await MountedContainer.with(devices: devices, isEncrypted: true, body)
+        }
+
+        /// Runs the program without the passphrase in its environment, and without other states of this user.
+        private func alone(
+            _ container: MountedContainer, _ arguments: [String], _ variables: [String: String] = [:]
+        ) async throws -> Command {
+            var other = container
+            other.passphrase = nil
+            let home = ["XDG_STATE_HOME": container.directory + "/other-home"]
+            return try await Command.run(
+                ["setsid", "--wait", container.binary] + arguments, limit: .seconds(60),
+                environment: other.environment.merging(home) { $1 }.merging(variables) { $1 })
+        }
+
+        private func mount(_ device: Device) -> [String] {
+            ["mount", device.container.url, device.point, "--state", device.state, "--device-name", device.name]
+        }
+
+        @Test func `neither names nor bytes are in the store, and devices converge`() async throws {
+            try await with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                let marks = (0..<40).map { "mark-\($0)-\(UInt64.random(in: 0...UInt64.max))" }
+                for (index, mark) in marks.enumerated() {
+                    let (name, text) = index % 2 == 0 ? (mark, "x") : ("f\(index)", mark)
+                    try await Command.script(
+                        #"mkdir -p "$1/d"; printf %s "$3" > "$1/d/$2"; setfattr -n user.note -v "$3" "$1/d/$2""#,
+                        a.point,
+                        name, text)
+                }
+                let hash = try await a.placeholder("large", byteCount: 3_000_000)
+                try await a.sync()
+                try await b.sync()
+                #expect(try listing(b.point + "/d") == listing(a.point + "/d"))
+                #expect(try await b.sha256("large") == hash)
+                try await a.check()
+                try await b.check()
+                let objects = try await container.objects()
+                for mark in marks + [hash, MountedContainer.identifier, "vm-name"] {
+                    let found = try await Command.run(["grep", "-r", "-l", "-e", mark, objects])
+                    #expect(found.output == "", "\(mark)")
+                }
+                let names = try await Command.check(["find", objects, "-name", "*\(hash.prefix(16))*"])
+                #expect(names == "")
+            }
+        }
+
+        @Test func `a device gets in by passphrase or recovery code, and then without either`() async throws {
+            try await with { container in
+                try await Command.script(#"echo text > "$1/f""#, container.a.point)
+                try await container.a.sync()
+                let b = container.b
+                try FileManager.default.createDirectory(atPath: b.point, withIntermediateDirectories: true)
+                let unasked = try await alone(container, mount(b))
+                #expect(unasked.status == 77)
+                #expect(
+                    unasked.errors.contains("is encrypted, and this device is not enrolled: run this in a terminal"))
+                let wrong = try await alone(container, mount(b), ["DEWPOINT_PASSPHRASE": "correct horse battery"])
+                #expect(wrong.status == 77)
+                #expect(wrong.errors.contains("the passphrase or recovery code is wrong"))
+                #expect(!wrong.errors.contains("correct horse"))
+                #expect(try listing(b.point) == [])
+
+                let opened = try await alone(container, mount(b) + ["--passphrase-file", container.recoveryFile])
+                try #require(opened.succeeded, "\(opened.errors)")
+                #expect(try await Command.check(["cat", b.path("f")]) == "text\n")
+                try await b.unmount()
+                let again = try await alone(container, mount(b))
+                try #require(again.succeeded, "\(again.errors)")
+                #expect(try await Command.check(["cat", b.path("f")]) == "text\n")
+                try await b.unmount()
+                // Also while the store cannot be reached.
+                if TestStore.chosen == .directory {
+                    try await container.disconnect()
+                    let offline = try await alone(container, mount(b))
+                    try #require(offline.succeeded, "\(offline.errors)")
+                    #expect(try await Command.check(["cat", b.path("f")]) == "text\n")
+                    try await b.unmount()
+                    try await container.reconnect()
+                }
+                let c = container.device("C")
+                try FileManager.default.createDirectory(atPath: c.point, withIntermediateDirectories: true)
+                let command = ["DEWPOINT_PASSPHRASE_COMMAND": "printf '%s\\nrest\\n' '\(container.passphrase ?? "")'"]
+                let third = try await alone(container, mount(c), command)
+                try #require(third.succeeded, "\(third.errors)")
+                #expect(try await Command.check(["cat", c.path("f")]) == "text\n")
+            }
+        }
+
+        @Test func `a device is enrolled by a code, and revoked it reads and writes nothing new`() async throws {
+            try await with { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(#"echo before > "$1/before""#, a.point)
+                try await a.sync()
+                try FileManager.default.createDirectory(atPath: b.point, withIntermediateDirectories: true)
+                let enrolment = try await Command.check(
+                    [
+                        "bash", "-euo", "pipefail", "-c",
+                        """
+                        "$1" key enrol "$2" --state "$3" --device-name B > "$4/enrol" & asking=$!
+                        until grep -q accept "$4/enrol"; do sleep 0.1; done
+                        "$1" key accept "$5" "$(sed -n 's/.*MOUNTPOINT //p' "$4/enrol")"
+                        wait $asking
+                        """, "script", container.binary, container.url, b.state, container.directory, a.point,
+                    ], limit: .seconds(60), environment: container.environment)
+                #expect(enrolment == "B is enrolled\n")
+                let mounted = try await alone(container, mount(b))
+                try #require(mounted.succeeded, "\(mounted.errors)")
+                #expect(try await Command.check(["cat", b.path("before")]) == "before\n")
+                #expect(try await container.dewpoint(["key", "list", a.point]).contains("writer  B\n"))
+
+                #expect(try await container.dewpoint(["key", "revoke", a.point, "B"]).hasPrefix("B is revoked"))
+                try await Command.script(#"echo after > "$1/after""#, a.point)
+                try await a.sync()
+                try await eventually(within: TestStore.travelLimit * 2, "B says that it was revoked") {
+                    try await container.statusText().contains("this device is not enrolled in the encrypted container")
+                }
+                #expect(try listing(b.point) == ["before"])
+                try await Command.script(#"echo mine > "$1/mine""#, b.point)
+                let refused = try await Command.run(
+                    [container.binary, "sync", b.point, "--wait"], limit: .seconds(30),
+                    environment: container.environment)
+                #expect(!refused.succeeded)
+                #expect(try listing(a.point) == ["after", "before"])
+                // With the passphrase it comes back, as another member, and what it had is not lost.
+                try await b.unmount()
+                let unasked = try await alone(container, mount(b))
+                #expect(unasked.status == 77)
+                try await b.mount()
+                try await b.sync()
+                try await a.sync()
+                #expect(try listing(a.point) == ["after", "before", "mine"])
+                #expect(try listing(b.point) == ["after", "before", "mine"])
+            }
+        }
+
+        @Test func `passphrase and recovery code are replaced`() async throws {
+            try await with { container in
+                let directory = container.directory
+                try "another passphrase\n".write(toFile: directory + "/new", atomically: true, encoding: .utf8)
+                try "short\n".write(toFile: directory + "/short", atomically: true, encoding: .utf8)
+                func key(_ arguments: String...) async throws -> Command {
+                    try await alone(container, ["key"] + arguments)
+                }
+                let short = try await key(
+                    "passphrase", container.url, "--passphrase-file", container.recoveryFile, "--new-passphrase-file",
+                    directory + "/short")
+                #expect(short.status == 64)
+                let replaced = try await key(
+                    "passphrase", container.url, "--passphrase-file", container.recoveryFile, "--new-passphrase-file",
+                    directory + "/new")
+                try #require(replaced.succeeded, "\(replaced.errors)")
+                let old = try await alone(
+                    container, ["key", "list", container.url], ["DEWPOINT_PASSPHRASE": container.passphrase ?? ""])
+                #expect(old.status == 77)
+                #expect(try await key("list", container.url, "--passphrase-file", directory + "/new").succeeded)
+
+                let code = directory + "/code"
+                let recovery = try await key(
+                    "recovery", container.url, "--passphrase-file", directory + "/new", "--recovery-file", code)
+                try #require(recovery.succeeded, "\(recovery.errors)")
+                #expect(try await key("list", container.url, "--passphrase-file", container.recoveryFile).status == 77)
+                #expect(try await key("list", container.url, "--passphrase-file", code).succeeded)
+                // The device goes on, with the new keys.
+                try await Command.script(#"echo text > "$1/f""#, container.a.point)
+                try await container.a.sync()
+                let list = try await container.dewpoint(["key", "list", container.a.point])
+                #expect(list.hasSuffix("epoch 3\n"), "\(list)")
+            }
+        }
+
+        @Test func `the passphrase is nowhere but with who typed it`() async throws {
+            try await with { container in
+                let daemons = Leftovers.daemons(mentioning: container.a.state)
+                try #require(daemons.count == 1)
+                let passphrase = try #require(container.passphrase)
+                for file in ["environ", "cmdline"] {
+                    let text = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(daemons[0])/\(file)"))
+                    #expect(text.map { !String(decoding: $0, as: UTF8.self).contains(passphrase) } ?? true)
+                }
+                let limits = try String(contentsOfFile: "/proc/\(daemons[0])/limits", encoding: .utf8)
+                let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+                #expect(["0", "1"].contains(core.split(separator: " ")[4]), "\(core)")
+                let child = try await container.dewpoint(["coordinate", container.a.point, "--", "env"])
+                #expect(!child.contains("DEWPOINT_PASSPHRASE"))
+                try await container.dewpoint(
+                    ["diagnose", container.a.point, "--output", container.directory + "/diagnosis.tar.gz"])
+                let code = try String(contentsOfFile: container.recoveryFile, encoding: .utf8).dropLast()
+                try await Command.script(
+                    #"cd "$1"; mkdir d; tar -C d -xf diagnosis.tar.gz; rm -f recovery-code"#, container.directory)
+                let keys = try String(contentsOfFile: container.a.state + "/keyring.json", encoding: .utf8)
+                let ring = try #require(
+                    JSONSerialization.jsonObject(with: Data(keys.utf8)) as? [String: Any])
+                let access = try #require(ring["access"] as? [String: [String: Any]])
+                let secret = try #require(access["device"]?["keys"] as? String)
+                for text in [passphrase, String(code), secret] {
+                    let found = try await Command.run(
+                        ["grep", "-rlF", "--exclude=keyring.json", "-e", text, container.directory])
+                    #expect(found.output == "")
+                }
+                let mode = try await Command.check(["stat", "-c", "%a", container.a.state + "/keyring.json"])
+                #expect(mode == "600\n")
+            }
+        }
+
+        @Test func `a terminal is asked, and shows nothing of the answer`() async throws {
+            try await with { container in
+                try FileManager.default.createDirectory(atPath: container.b.point, withIntermediateDirectories: true)
+                var other = container
+                other.passphrase = nil
+                let output = try await Command.check(
+                    [
+                        Requirement.python, Driver.path("typing_passphrases.py"), container.binary, container.url,
+                        container.b.point, container.b.state, container.passphrase ?? "", container.directory,
+                    ], limit: .seconds(60),
+                    environment: other.environment.merging(
+                        ["XDG_STATE_HOME": container.directory + "/other-home"]) { $1 })
+                #expect(output == "ok\n")
+            }
+        }
+
+        @Test func `import, export, quota, garbage and check work on an encrypted container`() async throws {
+            try await with { container in
+                let directory = container.directory
+                try await Command.script(
+                    #"mkdir -p "$1/tree/d"; seq 100000 > "$1/tree/d/f"; : > "$1/tree/e""#, directory)
+                let imported = try await alone(
+                    container, ["container", "import", directory + "/tree", container.url, "--into", "in"],
+                    ["DEWPOINT_PASSPHRASE": container.passphrase ?? ""])
+                try #require(imported.succeeded, "\(imported.errors)")
+                try await container.a.sync()
+                try await Command.script(#"diff -r "$1/tree" "$1/A/in""#, directory)
+                let exported = try await alone(
+                    container,
+                    [
+                        "container", "export", container.url, directory + "/out", "--passphrase-file",
+                        container.recoveryFile,
+                    ])
+                try #require(exported.succeeded, "\(exported.errors)")
+                try await Command.script(#"diff -r "$1/tree" "$1/out/in""#, directory)
+                try await container.dewpoint(["container", "quota", container.url, "5M"])
+                #expect(
+                    try await container.dewpoint(["container", "quota", container.url]).contains("(5242880 bytes)"))
+                try await Command.script(#"rm -r "$1/A/in""#, directory)
+                try await container.a.confirmDeletions()
+                try await container.a.sync()
+                try await container.dewpoint(["container", "gc", container.a.point, "--grace", "0s"])
+                try await container.a.check()
+                try await container.dewpoint(["check", container.a.point, "--bytes"])
+                try await container.a.unmount()
+                try await container.dewpoint(["check", "--state", container.a.state])
+            }
+        }
+
+        @Test(.needsDirectory)
+        func `a container that the store puts in its place is not mounted for it`() async throws {
+            try await with { container in
+                try await Command.script(#"echo text > "$1/f""#, container.a.point)
+                try await container.a.sync()
+                // A plain one, with the same id.
+                let other = container.directory + "/plain"
+                try await container.dewpoint(
+                    ["container", "create", "file://" + other, "--id", MountedContainer.identifier])
+                try await Command.script(#"rm -r "$1"; cp -a "$2" "$1""#, container.remote, other)
+                try await Command.script(#"echo secret > "$1/g""#, container.a.point)
+                let refused = try await Command.run(
+                    [container.binary, "sync", container.a.point, "--wait"], limit: .seconds(30),
+                    environment: container.environment)
+                #expect(!refused.succeeded)
+                #expect(try await Command.check(["cat", container.a.path("f")]) == "text\n")
+                try await container.a.unmount()
+                try await container.a.mount()
+                #expect(try listing(container.a.point) == ["f", "g"])
+                #expect(try await Command.run(["grep", "-rl", "secret", container.remote]).output == "")
+                // Its own keyring is known too.
+                try await Command.script(#"rm -r "$1"/*"#, container.remote)
+            }
+        }
+    }
+}
