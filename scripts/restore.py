@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Rebuilds the tree of a Dewpoint container from its directory, with nothing but Python's standard library.
 
-    restore.py CONTAINER OUTPUT_DIR [--at SEQUENCE] [--keep-set-id]
-    restore.py CONTAINER --verify-only [--at SEQUENCE]
+    restore.py CONTAINER OUTPUT_DIR [--at SEQUENCE] [--keep-set-id] [--passphrase-file FILE]
+    restore.py CONTAINER --verify-only [--at SEQUENCE] [--passphrase-file FILE]
 
 CONTAINER is a directory, or s3://BUCKET/PREFIX with [--endpoint URL] [--region REGION], which needs the package boto3 and
 keys where AWS's tools find them. Without boto3, copy the bucket first: aws s3 sync s3://BUCKET/PREFIX DIRECTORY
 Where objects were adopted, which lie in the bucket beside the container, copy those too, each to COPY/KEY, and give --adopted COPY.
+
+An encrypted container needs the package cryptography (apt install python3-cryptography), and its passphrase or recovery
+code: the first line of FILE, or the environment variable DEWPOINT_PASSPHRASE, or the answer at the terminal.
 
 It follows the page "The container format" and shares no code with Dewpoint: the way out for those who no longer want or
 have it, and an independent check of those who do. The container is only read. OUTPUT_DIR must be missing or empty, and
@@ -22,7 +25,10 @@ import argparse
 import base64
 import binascii
 import errno
+import getpass
 import hashlib
+import hmac
+import importlib.util
 import json
 import os
 import re
@@ -32,10 +38,12 @@ import stat
 import struct
 import sys
 import tempfile
+import unicodedata
 import uuid
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Any, Dict, List, NoReturn, Union
+from typing import IO, TYPE_CHECKING, Any, Dict, List, NamedTuple, NoReturn, Union
 
 FORMAT = 1
 ROOT = "00000000-0000-0000-0000-000000000000"
@@ -80,13 +88,35 @@ STEP_BYTE_COUNT = 1 << 20
 PIECE = struct.Struct("<?16sqq32s")
 SNAPSHOT_KINDS = {0: "file", 1: "directory", 2: "symbolicLink"}
 
+# Of an encrypted container, in its container.json and its keyring.
+SEALED_FORMAT = 2
+KEYRING_BYTE_LIMIT = 1 << 20
+KEYRING_VERSION_LIMIT = 100_000
+MEMBER_LIMIT = 1000
+# Of slots for passphrases, and as many for recovery codes.
+PERSONAL_SLOT_LIMIT = 8
+SCRYPT_BYTE_LIMIT = (1 << 30) + (1 << 20)
+PASSPHRASE_BYTE_LIMIT = 1024
+# Of a sealed object, after magic and version: epoch, salt, commitment, encrypted lengths.
+HEADER = struct.Struct(">8xI32s32s32s")
+# Before the bytes of commits and snapshots: magic, signer, number and hash of the keyring, predecessor, signature.
+ENDORSEMENT = struct.Struct(">8s16sQ32s32s64s")
+SIGNED_KEY = re.compile(r"(log|snapshot)/[0-9]{20}")
+SEGMENT_BYTE_COUNT = 64 << 10
+TAG_BYTE_COUNT = 16
+SEALED_BYTE_LIMIT = 5 << 40
+# How many headers are remembered, of some 500 bytes each.
+HEADER_LIMIT = 4096
+# The digits of a recovery code, those that are read alike included, as those of RFC 4648.
+CODE_DIGITS = bytes.maketrans(b"0123456789ABCDEFGHJKMNPQRSTVWXYZILO", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567BBA")
+
 
 class Damage(Exception):
     """Something in the container is not as the format says."""
 
 
 if TYPE_CHECKING:
-    Container = Union["Directory", "Bucket"]
+    Container = Union["Directory", "Bucket", "Sealed"]
     Item = Dict[str, Any]
     # By the parent.
     Children = Dict[str, List[Item]]
@@ -339,7 +369,7 @@ def check_name(text: str) -> bytes:
 def check_format(value: dict[str, Any], key: str) -> None:
     version = integer(value, "format", 1, 1 << 62)
     if version > FORMAT:
-        sys.exit(f"{key} has format {version}; this script reads formats up to {FORMAT}. Use a newer one.")
+        sys.exit(f"{key} has format {version}, which this script does not read. Use a newer one.")
 
 
 class Pieces:
@@ -481,6 +511,522 @@ def check_record(record: Any, sequence: int) -> Item:
     elif item["size"]:
         raise Damage("only a file has a size")
     return item
+
+
+# Encrypted containers
+
+
+def extract(salt: bytes, secret: bytes) -> bytes:
+    """The first half of HKDF-SHA256 (RFC 5869)."""
+    return hmac.digest(salt, secret, "sha256")
+
+
+def expand(key: bytes, info: bytes, count: int) -> bytes:
+    """The second half."""
+    data = block = b""
+    for index in range(1, -(-count // 32) + 1):
+        block = hmac.digest(key, block + info + bytes([index]), "sha256")
+        data += block
+    return data[:count]
+
+
+def decrypt(what: str, key: bytes, nonce: bytes, data: bytes, context: bytes = b"") -> bytes:
+    """Opens AES-256-GCM: the ciphertext with its tag, bound to the context."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    try:
+        plain: bytes = AESGCM(key).decrypt(nonce, data, context)
+        return plain
+    except (InvalidTag, ValueError):
+        raise Damage(f"{what}: changed since it was sealed, or not sealed for this place")
+
+
+def unwrap(private: bytes, encapsulated: bytes, wrapped: bytes, info: bytes) -> bytes:
+    """Opens HPKE (RFC 9180) in base mode: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM."""
+    from cryptography.hazmat.primitives.asymmetric import x25519
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    kem, suite = b"HPKE-v1KEM\x00\x20", b"HPKE-v1HPKE\x00\x20\x00\x01\x00\x02"
+
+    def labeled(name: bytes, key: bytes, label: bytes, context: bytes, count: int) -> bytes:
+        return expand(key, count.to_bytes(2, "big") + name + label + context, count)
+
+    try:
+        recipient = x25519.X25519PrivateKey.from_private_bytes(private)
+        shared = recipient.exchange(x25519.X25519PublicKey.from_public_bytes(encapsulated))
+    except ValueError:
+        raise Damage("a slot with a key that is none")
+    public = recipient.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    secret = labeled(kem, extract(b"", kem + b"eae_prk" + shared), b"shared_secret", encapsulated + public, 32)
+    context = b"\0" + extract(b"", suite + b"psk_id_hash") + extract(b"", suite + b"info_hash" + info)
+    secret = extract(secret, suite + b"secret")
+    key, nonce = labeled(suite, secret, b"key", context, 32), labeled(suite, secret, b"base_nonce", context, 12)
+    return decrypt("its slot", key, nonce, wrapped)
+
+
+def decoded(value: dict[str, Any], key: str) -> bytes:
+    """The bytes of a member in Base64."""
+    try:
+        return base64.b64decode(member(value, key, str), validate=True)
+    except ValueError:
+        raise Damage(f"{key} is not Base64")
+
+
+def objects(value: dict[str, Any], key: str, limit: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = member(value, key, list)
+    if len(found) > limit or not all(isinstance(one, dict) for one in found):
+        raise Damage(f"{key} has more than {limit} entries, or one that is no object")
+    return found
+
+
+class Member(NamedTuple):
+    """Of a keyring."""
+
+    name: str
+    agreement_key: bytes
+    signing_key: bytes
+    role: str
+    enrolled_by: str
+    revoked_at: int | None
+
+
+class Secret(NamedTuple):
+    """What a person knows: its kind is `passphrase` or `recovery`, as that of the slots that it opens."""
+
+    kind: str
+    data: bytes
+
+
+class Keyring:
+    """A version of the keyring. What breaks a rule raises Damage."""
+
+    def __init__(self, data: bytes, container_id: uuid.UUID, number: int) -> None:
+        self.hash = hashlib.sha256(data).digest()
+        self.container_id, self.number = container_id, number
+        shell = parse(data, "it")
+        self.text, self.mac, self.signature = (decoded(shell, name) for name in ("keyring", "mac", "signature"))
+        ring = parse(self.text, "its text")
+        integer(ring, "format", SEALED_FORMAT, SEALED_FORMAT)
+        integer(ring, "number", number, number)
+        if identifier(ring, "container") != str(container_id):
+            raise Damage("it is of another container")
+        self.previous = decoded(ring, "previous") if ring.get("previous") is not None else None
+        self.maker = identifier(ring, "maker")
+        self.epoch = integer(ring, "epoch", 1, (1 << 32) - 1)
+        self.secrets = decoded(ring, "secrets")
+        entries = objects(ring, "members", MEMBER_LIMIT)
+        self.members = {identifier(entry, "id"): self.read_member(entry) for entry in entries}
+        if len(self.members) != len(entries):
+            raise Damage("a member occurs twice")
+        self.slots = objects(ring, "slots", MEMBER_LIMIT + 2 * PERSONAL_SLOT_LIMIT)
+        for kind in "passphrase", "recovery":
+            if sum(kind in member(slot, "kind", dict) for slot in self.slots) > PERSONAL_SLOT_LIMIT:
+                raise Damage(f"more than {PERSONAL_SLOT_LIMIT} slots of the kind {kind}")
+
+    @staticmethod
+    def read_member(entry: dict[str, Any]) -> Member:
+        name, role = member(entry, "name", str), member(entry, "role", str)
+        if len(utf8(name, "name")) > NAME_BYTE_LIMIT or role not in ("writer", "reader", "person"):
+            raise Damage("a member with a bad name or role")
+        revoked_at = integer(entry, "revokedAt", 0, (1 << 32) - 1) if entry.get("revokedAt") is not None else None
+        keys = decoded(entry, "agreementKey"), decoded(entry, "signingKey")
+        return Member(name, *keys, role, identifier(entry, "enrolledBy"), revoked_at)
+
+    def check_signature(self, members: dict[str, Member]) -> None:
+        """Checks that one of the members made it who may."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+
+        maker = members.get(self.maker)
+        if maker is None or maker.role == "reader" or maker.revoked_at is not None:
+            raise Damage("its maker is no member who may change it")
+        try:
+            key = ed25519.Ed25519PublicKey.from_public_bytes(maker.signing_key)
+            key.verify(self.signature, b"dewpoint keyring v2\0" + self.text)
+        except (InvalidSignature, ValueError):
+            raise Damage("it is not signed by its maker")
+
+    def check_succession(self, before: Keyring | None) -> None:
+        """Checks that it follows from the version before; there is none before the first."""
+        if self.previous != (before.hash if before else None):
+            raise Damage("it does not follow from the version before")
+        self.check_signature(before.members if before else self.members)
+        if before is None:
+            if self.epoch != 1:
+                raise Damage(f"the first version with epoch {self.epoch}")
+            return
+        if not before.epoch <= self.epoch <= before.epoch + 1:
+            raise Damage(f"epoch {self.epoch} after epoch {before.epoch}")
+        for member_id, old in before.members.items():
+            new = self.members.get(member_id)
+            # Who is revoked does not get the key of the epoch that begins.
+            if new and old.revoked_at is None and new.revoked_at == self.epoch == before.epoch + 1:
+                new = new._replace(revoked_at=None)
+            if new != old:
+                raise Damage(f"it removes or changes the member {old.name}")
+        for member_id, new in self.members.items():
+            if member_id not in before.members and (new.enrolled_by != self.maker or new.revoked_at is not None):
+                raise Damage(f"its maker did not enrol the member {new.name}")
+
+    def open(self, secret: Secret, founder: bytes) -> dict[int, bytes]:
+        """The keys of the epochs. `founder` is the signing key of the maker of version 1."""
+        root, private, slot = self.open_slot(secret)
+        context = b"dewpoint slot v2\0" + self.container_id.bytes
+        key = unwrap(private, decoded(slot, "encapsulated"), decoded(slot, "wrapped"), context)
+        context = b"dewpoint ring v2\0" + self.container_id.bytes
+        secrets = decrypt("its secrets", key, self.secrets[:12], self.secrets[12:], context)
+        # Anybody can wrap a ring of his own to the public key of a slot.
+        if root != secrets[:32] + founder:
+            raise Damage("it is not of the container for which the passphrase or recovery code was made")
+        key = expand(extract(b"", secrets[:32]), b"dewpoint keyring v2\0" + self.container_id.bytes, 32)
+        if not hmac.compare_digest(self.mac, hmac.digest(key, self.text, "sha256")):
+            raise Damage("it was made without the key of the container")
+        if len(secrets) % 36 != 32:
+            raise Damage("its keys are not in their form")
+        keys = dict(struct.iter_unpack(">I32s", secrets[32:]))
+        if list(keys) != list(range(1, self.epoch + 1)):
+            raise Damage("it lacks the key of an epoch")
+        return keys
+
+    def open_slot(self, secret: Secret) -> tuple[bytes, bytes, dict[str, Any]]:
+        """The root and the X25519 key that the secret opens, and their slot."""
+        context = b"dewpoint " + secret.kind.encode() + b" v2\0" + self.container_id.bytes
+        keys = b""
+        if secret.kind == "recovery":
+            keys = expand(extract(b"", secret.data), context, 96)
+        for slot in self.slots:
+            if secret.kind not in slot["kind"]:
+                continue
+            details = member(slot["kind"], secret.kind, dict)
+            wrapped = decoded(details, "wrapped")
+            key = keys[:32] or scrypt(secret.data, details)
+            try:
+                opened = decrypt("its slot", key, wrapped[-12:], wrapped[:-12], context) + keys[32:]
+            except Damage:
+                continue
+            if len(opened) != 128:
+                raise Damage("a slot is not in its form")
+            return opened[:64], opened[64:96], slot
+        sys.exit(
+            "the passphrase or recovery code is wrong, or is that of another container: check it and start again "
+            "(a recovery code has 56 letters and digits)"
+        )
+
+
+def scrypt(passphrase: bytes, slot: dict[str, Any]) -> bytes:
+    """The key for a slot. What would take less or more work than any Dewpoint writes is refused before it is done."""
+    cost = member(slot, "cost", dict)
+    rounds, parallelism = integer(cost, "rounds", 1 << 17, 1 << 20), integer(cost, "parallelism", 1, 4)
+    if rounds & (rounds - 1):
+        raise Damage(f"rounds is {rounds}, no power of 2")
+    block, salt = integer(cost, "blockSize", 8, 8), decoded(slot, "salt")
+    return hashlib.scrypt(passphrase, salt=salt, n=rounds, r=block, p=parallelism, maxmem=SCRYPT_BYTE_LIMIT, dklen=32)
+
+
+class Authority:
+    """Who might write when, and what the newest commit was that was read: each has the hash of the one before."""
+
+    def __init__(self) -> None:
+        # Of each version: the hash of its object, its epoch, and how many members it had: they are only added.
+        self.versions: list[tuple[bytes, int, int]] = []
+        self.members: dict[str, Member] = {}
+        # Number, hash of the sealed object, and the version of the keyring under which it was written.
+        self.newest = (0, bytes(32), 0)
+
+    def add(self, ring: Keyring) -> None:
+        self.versions.append((ring.hash, ring.epoch, len(ring.members)))
+        self.members = ring.members
+
+    def signing_key(self, signer: str, version: int, digest: bytes) -> bytes:
+        """The key of a member who might write under a version of the keyring."""
+        if not 1 <= version <= len(self.versions) or self.versions[version - 1][0] != digest:
+            raise Damage(f"it was written under a keyring {version} that is not in the container")
+        _, epoch, count = self.versions[version - 1]
+        writer = self.members.get(signer)
+        if writer is None or signer not in list(self.members)[:count]:
+            raise Damage("it is signed by somebody who was no member")
+        if writer.role == "reader" or (writer.revoked_at is not None and writer.revoked_at <= epoch):
+            raise Damage(f"it is signed by {writer.name}, which might not write")
+        return writer.signing_key
+
+    def check(self, key: str, start: bytes, body: bytes, sealed: bytes, container_id: uuid.UUID) -> None:
+        """Checks what stands before the bytes of a commit or snapshot, given the hashes of these and of the object."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+
+        if len(start) != ENDORSEMENT.size or not start.startswith(b"DEWSIGN\2"):
+            raise Damage(f"{key}: nobody has signed it")
+        _, signer, version, ring, predecessor, signature = ENDORSEMENT.unpack(start)
+        statement = b"dewpoint history v2\0" + container_id.bytes + start[8:96] + body + key.encode()
+        try:
+            signing_key = self.signing_key(str(uuid.UUID(bytes=signer)), version, ring)
+            ed25519.Ed25519PublicKey.from_public_bytes(signing_key).verify(signature, statement)
+        except Damage as damage:
+            raise Damage(f"{key}: {damage}")
+        except (InvalidSignature, ValueError):
+            raise Damage(f"{key}: its signature is wrong")
+        number, before = int(key[-20:]), self.newest
+        if key.startswith("snapshot/"):
+            self.newest = (number, predecessor, version)
+            return
+        if before[0] == number - 1 and (before[1] != predecessor or before[2] > version):
+            raise Damage(f"{key}: it does not follow from the commit before it")
+        self.newest = (number, sealed, version)
+
+
+def read_keyring(container: Container, container_id: uuid.UUID, secret: Secret) -> tuple[dict[int, bytes], Authority]:
+    """Verifies all versions of the keyring, and returns the keys of the epochs, and who may write."""
+    newest, founder, authority = None, b"", Authority()
+    for number in range(1, KEYRING_VERSION_LIMIT + 1):
+        key = f"keyring/{container_id}/{number:06}"
+        try:
+            ring = Keyring(read_object(container, key, KEYRING_BYTE_LIMIT), container_id, number)
+            ring.check_succession(newest)
+        except FileNotFoundError:
+            break
+        except (Damage, OSError) as error:
+            refuse_keyring(key, error)
+        founder = founder or ring.members[ring.maker].signing_key
+        authority.add(ring)
+        newest = ring
+    if newest is None:
+        refuse_keyring(key, "it is missing")
+    try:
+        return newest.open(secret, founder), authority
+    except Damage as damage:
+        refuse_keyring(f"keyring/{container_id}/{newest.number:06}", damage)
+
+
+def refuse_keyring(key: str, reason: object) -> NoReturn:
+    text = printable(f"the keyring is damaged or was exchanged: {key}: {reason}"[:LINE_LENGTH_LIMIT])
+    sys.exit(f"{text}; take the objects below keyring/ from a backup")
+
+
+def read_secret(passphrase_file: str | None) -> Secret:
+    try:
+        if passphrase_file is not None:
+            with open(passphrase_file, "rb") as file:
+                text = file.readline(2 * PASSPHRASE_BYTE_LIMIT).rstrip(b"\r\n")
+        else:
+            # Without a terminal, it would read from standard input.
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            given = os.environb.get(b"DEWPOINT_PASSPHRASE")
+            text = given or os.fsencode(getpass.getpass("Passphrase or recovery code: "))
+    except OSError as error:
+        sys.exit(f"the passphrase file {passphrase_file} cannot be read: {error.strerror}")
+    except (EOFError, KeyboardInterrupt, getpass.GetPassWarning):
+        sys.exit("the container is encrypted: run this in a terminal, or give --passphrase-file or DEWPOINT_PASSPHRASE")
+    code = recovery_code(text)
+    if code is not None:
+        return Secret("recovery", code)
+    passphrase = text.decode("utf-8", "replace")
+    # Another keyboard may spell it in other code points.
+    return Secret("passphrase", unicodedata.normalize("NFC", passphrase).encode())
+
+
+def recovery_code(text: bytes) -> bytes | None:
+    """The bytes of a recovery code; None for another text."""
+    digits = text.upper().translate(None, b"- ")
+    if not re.fullmatch(rb"[0-9A-TV-Z]{56}", digits):
+        return None
+    data = base64.b32decode(digits.translate(CODE_DIGITS))
+    return data[:32] if hashlib.sha256(data[:32]).digest()[:3] == data[32:] else None
+
+
+class Sealed:
+    """An encrypted container, as if it were a plain one: every byte that it gives was verified."""
+
+    def __init__(
+        self, base: Container, container_id: uuid.UUID, epoch_keys: dict[int, bytes], authority: Authority
+    ) -> None:
+        self.base = base
+        self.container_id = container_id
+        self.epoch_keys = epoch_keys
+        self.authority = authority
+        # Of each object: its key in the store, what its segments are encrypted with, its length, and that with padding.
+        self.headers: dict[str, tuple[str, bytes, int, int]] = {}
+        # The segments opened last.
+        self.piece = ("", 0, b"")
+        # The keys in the store of manifests, and what is known of those that were not asked for yet.
+        self.manifests: dict[str, str] = {}
+        self.unmatched: list[tuple[str, bytes, bytes]] | None = None
+
+    def __str__(self) -> str:
+        return str(self.base)
+
+    def sizes(self, prefix: str) -> dict[str, int | None]:
+        """The same as of a plain container, with padding. Manifests have the names that they have in the store."""
+        return {name: self.plain_size(size) for name, size in self.base.sizes(prefix).items()}
+
+    @staticmethod
+    def plain_size(size: int | None) -> int | None:
+        if size is None:
+            return None
+        segments = -(-(size - HEADER.size) // (SEGMENT_BYTE_COUNT + TAG_BYTE_COUNT))
+        plain = size - HEADER.size - segments * TAG_BYTE_COUNT
+        # What no sealed object can be is not taken for a trimmed commit.
+        return plain if plain >= 0 and segments == segment_count(plain) else max(1, size)
+
+    def open(self, key: str) -> IO[bytes]:
+        file, body = tempfile.TemporaryFile(prefix="restore-"), hashlib.sha256()
+        while data := self.read_sealed(key, file.tell(), STEP_BYTE_COUNT):
+            body.update(data[max(0, ENDORSEMENT.size - file.tell()) :])
+            file.write(data)
+        file.seek(0)
+        # An empty one takes the place of a commit that was trimmed.
+        if SIGNED_KEY.fullmatch(key) and (start := file.read(ENDORSEMENT.size)):
+            with self.base.open(key) as sealed:
+                digest = hashlib.sha256()
+                while data := sealed.read(STEP_BYTE_COUNT):
+                    digest.update(data)
+            self.authority.check(key, start, body.digest(), digest.digest(), self.container_id)
+        return file
+
+    def read(self, key: str, offset: int, count: int) -> bytes:
+        if not SIGNED_KEY.fullmatch(key):
+            return self.read_sealed(key, offset, count)
+        # Signed as a whole.
+        with self.open(key) as file:
+            file.seek(offset, os.SEEK_CUR)
+            return file.read(count)
+
+    def read_sealed(self, key: str, offset: int, count: int) -> bytes:
+        name, start, data = self.piece
+        if name != key or not start <= offset or offset + count > start + len(data):
+            start = offset // SEGMENT_BYTE_COUNT * SEGMENT_BYTE_COUNT
+            data = self.open_segments(key, start, offset + count)
+            self.piece = (key, start, data)
+        return data[offset - start : offset - start + count]
+
+    def read_neighbour(self, key: str, offset: int, count: int) -> bytes:
+        raise Damage(f"an encrypted container with the adopted object {key!r}, which no device writes")
+
+    def open_segments(self, key: str, start: int, end: int) -> bytes:
+        """The bytes from the beginning of a segment to the end of another, or of the object."""
+        if key not in self.headers:
+            if len(self.headers) >= HEADER_LIMIT:
+                self.headers.clear()
+            self.headers[key] = self.read_header(key)
+        stored, object_key, byte_count, padded_byte_count = self.headers[key]
+        if start >= byte_count:
+            return b""
+        last = segment_count(padded_byte_count) - 1
+        # Who reads to the end reads the padding too: the object must have all that its header says, and no more.
+        stop = last if end >= byte_count else (end - 1) // SEGMENT_BYTE_COUNT
+        data = bytearray()
+        for index in range(start // SEGMENT_BYTE_COUNT, stop + 1):
+            position = index * SEGMENT_BYTE_COUNT
+            count = min(SEGMENT_BYTE_COUNT, padded_byte_count - position) + TAG_BYTE_COUNT
+            place = HEADER.size + position + index * TAG_BYTE_COUNT
+            sealed = self.base.read(stored, place, count + (index == last))
+            if len(sealed) != count:
+                raise Damage(f"{key}: shorter or longer than it was sealed")
+            nonce = index.to_bytes(11, "big") + bytes([index == last])
+            data += decrypt(key, object_key, nonce, sealed)[: max(0, byte_count - position)]
+        return bytes(data)
+
+    def read_header(self, key: str) -> tuple[str, bytes, int, int]:
+        stored = self.stored(key)
+        try:
+            secret, commitment, lengths = self.derive(self.base.read(stored, 0, HEADER.size))
+        except FileNotFoundError:
+            # That of the stub in plain text means that there is no container.
+            if key == "container.json":
+                raise Damage(f"{stored} is missing")
+            raise
+        except Damage as damage:
+            raise Damage(f"{key}: {damage}")
+        object_key = self.object_key(secret, commitment, key)
+        if object_key is None:
+            raise Damage(f"{key}: its header was changed, or it was sealed under another key")
+        counts: tuple[int, int] = struct.unpack(">QQ", decrypt(key, object_key, bytes(11) + b"\2", lengths))
+        if not counts[0] <= counts[1] <= SEALED_BYTE_LIMIT:
+            raise Damage(f"{key}: {counts[0]} bytes, with padding {counts[1]}")
+        return (stored, object_key, *counts)
+
+    def derive(self, header: bytes) -> tuple[bytes, bytes, bytes]:
+        """What the object's key is made of, the commitment to that key, and the encrypted lengths."""
+        if len(header) != HEADER.size or header[:8] != b"DEWSEAL\2":
+            raise Damage("not a sealed object, or one of another version")
+        epoch, salt, commitment, lengths = HEADER.unpack(header)
+        if epoch not in self.epoch_keys:
+            raise Damage(f"sealed with the key of epoch {epoch}, which the keyring does not have")
+        return extract(salt, self.epoch_keys[epoch]), commitment, lengths
+
+    def object_key(self, secret: bytes, commitment: bytes, key: str) -> bytes | None:
+        """What encrypts an object; None when the commitment is not that of an object with this key."""
+        keys = expand(secret, b"dewpoint object v2\0" + self.container_id.bytes + key.encode(), 64)
+        return keys[:32] if keys[32:] == commitment else None
+
+    def stored(self, key: str) -> str:
+        """The key in the store.
+
+        The name of a manifest is encrypted there, with AES-GCM-SIV, which old versions of the library do not have. So it
+        is found by the commitment, which fits one key only.
+        """
+        if key == "container.json":
+            return f"keyring/{self.container_id}/container"
+        if not key.startswith("manifests/"):
+            return key
+        if self.unmatched is None:
+            self.unmatched = list(self.manifest_headers())
+        if key not in self.manifests:
+            for index, (stored, secret, commitment) in enumerate(self.unmatched):
+                if self.object_key(secret, commitment, key) is not None:
+                    self.manifests[key] = stored
+                    del self.unmatched[index]
+                    return stored
+            raise Damage(f"{key} is missing, or its header was changed")
+        return self.manifests[key]
+
+    def manifest_headers(self) -> Iterator[tuple[str, bytes, bytes]]:
+        for name in self.base.sizes("manifests"):
+            try:
+                secret, commitment, _ = self.derive(self.base.read(f"manifests/{name}", 0, HEADER.size))
+                yield f"manifests/{name}", secret, commitment
+            except (Damage, OSError):
+                # Of no file, or reported as that of a file that is missing.
+                continue
+
+
+def segment_count(byte_count: int) -> int:
+    return max(1, -(-byte_count // SEGMENT_BYTE_COUNT))
+
+
+def has_keyring(container: Container) -> bool:
+    try:
+        return bool(container.sizes("keyring"))
+    except Damage:
+        return False
+
+
+def unsealed(container: Container, passphrase_file: str | None) -> Container:
+    """The container as a plain one, whether it is encrypted or not."""
+    try:
+        stub = parse(read_object(container, "container.json", IDENTITY_BYTE_LIMIT), "container.json")
+        if stub.get("format") != SEALED_FORMAT:
+            if passphrase_file is not None and stub.get("format") == FORMAT:
+                sys.exit(
+                    f"{container} is not encrypted; if it should be, it was exchanged. Else omit --passphrase-file."
+                )
+            return container
+        container_id = uuid.UUID(identifier(stub, "uuid"))
+    except (Damage, OSError) as error:
+        # Without a keyring, it is judged as a plain one.
+        if not has_keyring(container):
+            return container
+        text = printable(str(error)[:LINE_LENGTH_LIMIT])
+        stub_text = '{"format":2,"uuid":"UUID"}'
+        sys.exit(
+            f"container.json of an encrypted container cannot be read: {text}; in a copy of the container, write it "
+            f"again as {stub_text}, where UUID is the name of the directory in keyring/ that has 000001"
+        )
+    if importlib.util.find_spec("cryptography") is None:
+        sys.exit(
+            "the container is encrypted, which needs the Python package cryptography: apt install python3-cryptography"
+        )
+    return Sealed(container, container_id, *read_keyring(container, container_id, read_secret(passphrase_file)))
 
 
 # Snapshots
@@ -1071,6 +1617,7 @@ def main() -> None:
     parser.add_argument("--adopted", metavar="COPY", help="a directory with copies of adopted objects, at their keys")
     parser.add_argument("--endpoint", metavar="URL", help="where the bucket's service answers, if not Amazon's")
     parser.add_argument("--region", help="the bucket's region")
+    parser.add_argument("--passphrase-file", metavar="FILE", help="its first line is the passphrase or recovery code")
     arguments = parser.parse_args()
     if not arguments.verify_only and arguments.output is None:
         parser.error("OUTPUT_DIR is missing")
@@ -1082,7 +1629,7 @@ def main() -> None:
         container: Container = Bucket(arguments.container, arguments.endpoint, arguments.region)
     else:
         container = Directory(arguments.container, arguments.adopted)
-    restore = Restore(container, arguments.keep_set_id)
+    restore = Restore(unsealed(container, arguments.passphrase_file), arguments.keep_set_id)
     identity = restore.read_identity()
     newest = restore.replay(arguments.at)
     children = restore.tree()

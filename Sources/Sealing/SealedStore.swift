@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import Model
 package import Remote
 import Synchronization
@@ -15,6 +17,7 @@ package struct SealedStore: ObjectStore {
 
     private let base: any ObjectStore
     private let source: any SealingKeySource
+    private let history: SealedHistory?
     private let makeSalt: @Sendable (_ key: String) -> [UInt8]
     private let headers = Headers()
 
@@ -39,13 +42,15 @@ package struct SealedStore: ObjectStore {
 
     /// - Parameters:
     ///   - keys: ``SealingKeys``, or where they are renewed.
+    ///   - history: Signs and verifies commits and snapshots; `nil` for none of that.
     ///   - makeSalt: Makes 32 random bytes for an object.
     package init(
-        _ base: any ObjectStore, keys: any SealingKeySource,
+        _ base: any ObjectStore, keys: any SealingKeySource, history: SealedHistory? = nil,
         makeSalt: @escaping @Sendable (_ key: String) -> [UInt8] = { _ in Self.randomSalt() }
     ) {
         self.base = base
         source = keys
+        self.history = history
         self.makeSalt = makeSalt
     }
 
@@ -59,13 +64,30 @@ package struct SealedStore: ObjectStore {
     package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         let key = try containerKey(address)
         if isPlain(key) { return try await base.get(address, range: range) }
-        guard let range = range?.clamped(to: 0..<SealedLayout.byteLimit) else { return try await whole(key) }
+        if let history, let place = SealedHistory.place(key) {
+            guard range == nil else {
+                throw StoreError(.invalid, key: key, "what is signed as a whole is read as a whole")
+            }
+            return try await endorsed(key, at: place, history)
+        }
+        guard let range = range?.clamped(to: 0..<SealedLayout.byteLimit) else {
+            return try await whole(key, try await load(key, nil))
+        }
         guard !range.isEmpty, let known = headers.header(of: key) else { return try await first(range, of: key) }
         return try await segments(range, of: key, known)
     }
 
-    private func whole(_ key: String) async throws(StoreError) -> ByteStream {
-        let source = try await load(key, nil)
+    /// A commit or a snapshot, which was signed.
+    private func endorsed(
+        _ key: String, at place: SealedHistory.Place, _ history: SealedHistory
+    ) async throws(StoreError) -> ByteStream {
+        let sealed = HashedStream(try await load(key, nil))
+        let source = ByteStream(key: key) { () async throws(StoreError) in try await sealed.pull() }
+        let endorsed = EndorsedStream(try await whole(key, source), from: sealed, history, at: place, key: key)
+        return ByteStream(key: key) { () async throws(StoreError) in try await endorsed.pull() }
+    }
+
+    private func whole(_ key: String, _ source: ByteStream) async throws(StoreError) -> ByteStream {
         let (header, start) = try await header(from: source, key: key)
         let layout = header.layout
         return opened(
@@ -159,14 +181,37 @@ package struct SealedStore: ObjectStore {
         if isPlain(key) { return try await call(key, body) }
         try await source.renewIfOld()
         let salt = makeSalt(key)
+        let place = SealedHistory.place(key)
+        let start = try await endorsement(of: body, at: place, key: key)
         let sealed = try await Self.queue.run { [keys = source.keys] () throws(StoreError) in
-            try SealedBody.make(body, key: key, salt: salt, keys: keys)
+            try SealedBody.make(body, after: start, key: key, salt: salt, keys: keys)
         }
         let stored = stored(key)
         do throws(StoreError) { try await call(stored, sealed.body) } catch {
             throw error.about(key, insteadOf: stored)
         }
         sealed.keepOpen()
+        if let history, case .commit(let number) = place, case .bytes(let bytes) = sealed.body, !start.isEmpty {
+            history.note(commit: number, hash: Data(SHA256.hash(data: bytes)))
+        }
+    }
+
+    /// - Returns: Empty for what is not signed, and for a commit that is trimmed.
+    private func endorsement(
+        of body: Body, at place: SealedHistory.Place?, key: String
+    ) async throws(StoreError) -> [UInt8] {
+        guard let history, let place, body.byteCount > 0 else { return [] }
+        return try await history.endorsement(of: body, at: place, key: key) { key throws(StoreError) in
+            do throws(StoreError) {
+                let object = try await get(.container(key), range: nil)
+                var isEmpty = true
+                while let piece = try await object.next() { isEmpty = isEmpty && piece.isEmpty }
+                return !isEmpty
+            } catch {
+                guard error.code == .notFound else { throw error }
+                return false
+            }
+        }
     }
 
     package func delete(_ key: String) async throws(StoreError) {
@@ -200,7 +245,7 @@ package struct SealedStore: ObjectStore {
         guard let key = keys.shownKey(of: line.key) else { return nil }
         if key == line.key, isPlain(key) { return line }
         let padded = SealedLayout.paddedByteCount(ofSealed: line.byteCount)
-        return ObjectListing(key: key, byteCount: padded ?? max(1, line.byteCount))
+        return ObjectListing(key: key, byteCount: padded.map { shownByteCount($0, key) } ?? max(1, line.byteCount))
     }
 
     package func head(_ address: ObjectAddress) async throws(StoreError) -> ObjectListing {
@@ -212,10 +257,16 @@ package struct SealedStore: ObjectStore {
             guard let padded = SealedLayout.paddedByteCount(ofSealed: line.byteCount) else {
                 throw StoreError(.corrupt, key: key, "\(line.byteCount) bytes long, which no sealed object is")
             }
-            return ObjectListing(key: key, byteCount: padded)
+            return ObjectListing(key: key, byteCount: shownByteCount(padded, key))
         } catch {
             throw error.about(key, insteadOf: stored)
         }
+    }
+
+    /// Without the endorsement. It is 0 for a trimmed commit only.
+    private func shownByteCount(_ padded: Int64, _ key: String) -> Int64 {
+        guard history != nil, padded > 0, SealedHistory.place(key) != nil else { return padded }
+        return max(1, padded - Int64(Endorsement.byteCount))
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }

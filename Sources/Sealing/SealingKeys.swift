@@ -34,4 +34,11 @@ package struct SealingKeys: Sendable {
 extension UUID {
     /// The 16 bytes, in the order of the text.
     var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
+
+    /// - Parameter bytes: 16 of them.
+    init(bytes: some Collection<UInt8>) {
+        var uuid: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &uuid) { $0.copyBytes(from: bytes) }
+        self.init(uuid: uuid)
+    }
 }

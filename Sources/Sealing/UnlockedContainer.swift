@@ -10,7 +10,7 @@ package struct UnlockedContainer: Sendable {
     }
 
     let base: any ObjectStore
-    private var chain: KeyringChain
+    private(set) var chain: KeyringChain
     private var secrets: RingSecrets
     private let opener: Opener
 
@@ -22,7 +22,10 @@ package struct UnlockedContainer: Sendable {
     }
 
     /// With the keys as they are now.
-    package var store: SealedStore { SealedStore(base, keys: secrets.sealingKeys(of: chain.newest.container)) }
+    package var store: SealedStore {
+        let history = SealedHistory(KeyringAuthority(chain, opener.author(at: 0)))
+        return SealedStore(base, keys: secrets.sealingKeys(of: chain.newest.container), history: history)
+    }
 
     var root: RingRoot { RingRoot(containerKey: secrets.containerKey, founder: chain.founder) }
 

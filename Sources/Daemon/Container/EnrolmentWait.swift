@@ -79,7 +79,8 @@ package struct EnrolmentWait: Sendable {
             }
             do throws(StoreError) {
                 place = StateDirectory(
-                    container: try await Container.open(in: store).identity.id, environment: ProcessInfo.processInfo.environment)
+                    container: try await Container.open(in: store).identity.id,
+                    environment: ProcessInfo.processInfo.environment)
             } catch {
                 throw DaemonError(error, url: location.url)
             }

@@ -23,6 +23,28 @@ extension StateDirectory {
     /// Removes it: it opens nothing any more.
     fileprivate func forgetKeyring() { unlink(keyringFile) }
 
+    private var historyFile: String { "\(path)/history.json" }
+
+    /// The newest commit that this device has seen; `nil` when it has seen none, or it is not known any more: then the
+    /// next one is verified by its signature only.
+    var newestCommit: SealedHistory.Entry? {
+        guard let data = FileManager.default.contents(atPath: historyFile) else { return nil }
+        return try? JSONDecoder().decode(SealedHistory.Entry.self, from: data)
+    }
+
+    /// That commit in words.
+    ///
+    /// - Returns: `nil` for a plain container too.
+    package func checkpoint() throws(DaemonError) -> Checkpoint? {
+        guard let container = try keyring()?.container else { return nil }
+        return newestCommit.map { Checkpoint($0, of: container) }
+    }
+
+    /// Keeps it. After a crash it may be an older one.
+    func record(_ commit: SealedHistory.Entry) {
+        try? JSONEncoder().encode(commit).write(to: URL(filePath: historyFile), options: .atomic)
+    }
+
     /// The one of these states that opens a container.
     static func keyring(of container: UUID, among states: some Sequence<StateDirectory>) -> KeyringMemory? {
         // One that cannot be read opens nothing.

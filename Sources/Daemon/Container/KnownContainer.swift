@@ -106,6 +106,9 @@ extension RemoteContainer {
         }
         var remote = RemoteContainer(location: location, container: container, link: control, metrics: metrics)
         await remote.askAccess(within: accessLimit, otherwise: state.lastAccess)
+        if remote.access == .writable, let memory, (try? memory.mayWrite()) == false {
+            remote.access = .readOnly(reason: RemoteContainer.readerReason)
+        }
         return remote
     }
 
@@ -116,7 +119,8 @@ extension RemoteContainer {
         CoreDumps.forbid()
         do throws(KeyringError) {
             let keyring = try OpenKeyring(memory, store: store, notebook: KeyringFile(state: state))
-            return SealedStore(store, keys: keyring)
+            let history = SealedHistory(keyring, newest: state.newestCommit) { state.record($0) }
+            return SealedStore(store, keys: keyring, history: history)
         } catch {
             throw DaemonError(error, url: url)
         }

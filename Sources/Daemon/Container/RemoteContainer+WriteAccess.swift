@@ -3,9 +3,14 @@ import RemoteS3
 
 /// What is said of a store that refuses writing.
 extension RemoteContainer {
+    /// Why a device that is enrolled as a reader, or not at all, may not write.
+    static let readerReason =
+        "the keyring lets this device only read; to let it write, enrol it anew, see: dewpoint help key accept"
+
     /// Why the mount is read-only and what to do about it, in a sentence; `nil` when the store lets this device write.
     var readOnlyNotice: String? {
         access.refusal.map { reason in
+            if reason == Self.readerReason { return "the mount is read-only: \(reason)" }
             let isBucket = url.lowercased().hasPrefix(S3Location.scheme)
             return "the store at \(url) refuses writing, so the mount is read-only; if that is not intended, give "
                 + "\(isBucket ? "these keys" : "this user") the right to write, then unmount and mount again: \(reason)"

@@ -37,5 +37,5 @@ package struct DevicePublicKeys: Codable, Hashable, Sendable {
     /// X25519, 32 bytes.
     let agreement: Data
     /// Ed25519, 32 bytes.
-    let signing: Data
+    package let signing: Data
 }

@@ -13,10 +13,20 @@ package struct KeyringChain: Sendable {
         }
     }
 
+    /// What is to be known of an old version: who might write under it.
+    struct Version: Codable, Hashable, Sendable {
+        let hash: Data
+        let epoch: UInt32
+        /// Members are only added, at the end.
+        let memberCount: Int
+    }
+
     package private(set) var newest: Keyring
     private(set) var object: KeyringObject
     /// Of the newest.
     package private(set) var pin: Pin
+    /// From version 1 on.
+    private(set) var versions: [Version]
     /// The Ed25519 key that signed the first version.
     let founder: Data
 
@@ -31,16 +41,21 @@ package struct KeyringChain: Sendable {
         else { throw .damaged("keyring 1 is not signed by its founder") }
         self.founder = founder.signingKey
         pin = Pin(number: 1, hash: KeyringObject.hash(bytes))
+        versions = [Version(newest, pin)]
     }
 
     /// Goes on from a version that was verified before.
     ///
     /// - Throws: ``KeyringError`` with `damaged`.
-    init(known bytes: [UInt8], founder: Data) throws(KeyringError) {
+    init(known bytes: [UInt8], founder: Data, versions: [Version]) throws(KeyringError) {
         object = try KeyringObject(bytes: bytes)
         newest = try object.unverified()
         self.founder = founder
         pin = Pin(number: newest.number, hash: KeyringObject.hash(bytes))
+        self.versions = versions
+        guard versions.count == newest.number, versions.last?.hash == pin.hash else {
+            throw .damaged("what is kept of the former keyrings is incomplete")
+        }
     }
 
     /// Goes on with the next version.
@@ -60,6 +75,7 @@ package struct KeyringChain: Sendable {
         try checkSuccession(ring)
         (newest, self.object) = (ring, object)
         pin = Pin(number: number, hash: KeyringObject.hash(bytes))
+        versions.append(Version(ring, pin))
     }
 
     /// Members are never forgotten, nor their keys changed: old commits are verified with them. Epochs only begin.
@@ -78,6 +94,9 @@ package struct KeyringChain: Sendable {
             guard new == old else {
                 throw .notDescended("keyring \(ring.number) changes what is known of the device \(old.name)")
             }
+        }
+        guard ring.members.map(\.id).starts(with: newest.members.map(\.id)) else {
+            throw .notDescended("keyring \(ring.number) has its members in another order")
         }
         for new in ring.members where newest.member(new.id) == nil {
             guard new.enrolledBy == ring.maker, new.revokedAt == nil else {
@@ -115,5 +134,11 @@ package struct KeyringChain: Sendable {
             throw .damaged("keyring \(newest.number) was made without the container's key")
         }
         return secrets
+    }
+}
+
+extension KeyringChain.Version {
+    init(_ ring: Keyring, _ pin: KeyringChain.Pin) {
+        self.init(hash: pin.hash, epoch: ring.epoch, memberCount: ring.members.count)
     }
 }

@@ -14,18 +14,21 @@ package struct KeyringMemory: Codable, Hashable, Sendable {
     /// Who signed the first version.
     let founder: Data
     /// The newest version that was verified, as its object.
-    var ring: Data
+    let ring: Data
+    /// All versions up to that one.
+    private let versions: [KeyringChain.Version]
     let access: Access
 
     init(_ chain: KeyringChain, _ access: Access) throws(KeyringError) {
         container = chain.newest.container
         founder = chain.founder
         ring = Data(try chain.object.bytes())
+        versions = chain.versions
         self.access = access
     }
 
     func chain() throws(KeyringError) -> KeyringChain {
-        let chain = try KeyringChain(known: Array(ring), founder: founder)
+        let chain = try KeyringChain(known: Array(ring), founder: founder, versions: versions)
         guard chain.newest.container == container else { throw .damaged("the keyring is of another container") }
         return chain
     }
@@ -43,6 +46,9 @@ package struct KeyringMemory: Codable, Hashable, Sendable {
 
     /// Whether the device could not be enrolled.
     package var isGuest: Bool { if case .guest = access { true } else { false } }
+
+    /// Whether the device's changes are accepted by others, as far as it knows.
+    package func mayWrite() throws(KeyringError) -> Bool { try chain().signer(author(at: 0)) != nil }
 
     /// - Parameter time: Nanoseconds since 1970.
     func author(at time: Int64) -> KeyringChange.Author? {

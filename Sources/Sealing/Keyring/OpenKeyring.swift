@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import Remote
 import Synchronization
 
@@ -13,7 +13,7 @@ package protocol KeyringNotebook: Sendable {
 }
 
 /// The keyring of a container that is in use on a device which can open it, and follows the new versions.
-package final class OpenKeyring: SealingKeySource {
+package final class OpenKeyring: SealingKeySource, HistoryAuthority {
     private struct State {
         var chain: KeyringChain
         var keys: SealingKeys
@@ -64,6 +64,19 @@ package final class OpenKeyring: SealingKeySource {
             kept > state.chain.newest.number || state.lastLook.map { $0 + Self.lookInterval < .now } ?? true
         }
         if isOld { try await renew() }
+    }
+
+    // MARK: Who may write
+
+    package var container: UUID { memory.container }
+
+    package var signer: HistorySigner? { state.withLock { $0.chain }.signer(memory.author(at: 0)) }
+
+    package func signingKey(
+        of member: UUID, under ring: KeyringChain.Pin, key: String
+    ) async throws(StoreError) -> Data {
+        if state.withLock({ $0.chain.newest.number }) < ring.number { try await renew() }
+        return try state.withLock { $0.chain }.signingKey(of: member, under: ring, key: key)
     }
 
     private func take(_ chain: KeyringChain) throws(KeyringError) {

@@ -25,11 +25,16 @@ struct BodySealing {
 
     /// Seals a whole body.
     ///
-    /// - Parameter emit: Takes the sealed object in pieces.
-    mutating func seal(_ body: Body, _ emit: ([UInt8]) throws(StoreError) -> Void) throws(StoreError) {
+    /// - Parameters:
+    ///   - start: Bytes that are sealed with it, before it; they count as part of the object.
+    ///   - emit: Takes the sealed object in pieces.
+    mutating func seal(
+        _ body: Body, after start: [UInt8], _ emit: ([UInt8]) throws(StoreError) -> Void
+    ) throws(StoreError) {
         try emit(header.bytes)
         // Closures cannot change what they were not given.
         var sealing = self
+        try Body.bytes(start).forEachPiece(key: key) { piece throws(StoreError) in try sealing.take(piece, emit) }
         try body.forEachPiece(key: key) { piece throws(StoreError) in try sealing.take(piece, emit) }
         let zeros = [UInt8](repeating: 0, count: Int(SealedLayout.segmentByteCount))
         var left = header.layout.paddedByteCount - header.layout.byteCount
@@ -74,19 +79,20 @@ struct SealedBody: Sendable {
 
     /// Blocks where the body is a file.
     static func make(
-        _ body: Body, key: String, salt: [UInt8], keys: SealingKeys
+        _ body: Body, after start: [UInt8] = [], key: String, salt: [UInt8], keys: SealingKeys
     ) throws(StoreError) -> SealedBody {
-        var sealing = try BodySealing(key: key, byteCount: body.byteCount, salt: salt, keys: keys)
+        var sealing = try BodySealing(
+            key: key, byteCount: Int64(start.count) + body.byteCount, salt: salt, keys: keys)
         switch body {
         case .bytes:
             var sealed: [UInt8] = []
             sealed.reserveCapacity(Int(sealing.sealedByteCount))
-            try sealing.seal(body) { piece throws(StoreError) in sealed += piece }
+            try sealing.seal(body, after: start) { piece throws(StoreError) in sealed += piece }
             return SealedBody(body: .bytes(sealed), file: nil)
         case .file(let path, _):
             let file: Descriptor
             do throws(FileError) { file = try unnamedFile(beside: path) } catch { throw failure(error, key) }
-            try sealing.seal(body) { piece throws(StoreError) in
+            try sealing.seal(body, after: start) { piece throws(StoreError) in
                 do throws(FileError) {
                     try piece.withBytes { bytes throws(FileError) in try file.append(bytes) }
                 } catch {

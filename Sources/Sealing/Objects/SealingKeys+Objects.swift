@@ -22,8 +22,11 @@ extension SealingKeys {
 
     /// The bytes of a sealed object.
     ///
+    /// - Parameter isEndorsed: Whether commits and snapshots were signed; the signature is not verified here.
     /// - Throws: ``StoreError`` as for ``SealedStore``.
-    package func open(_ sealed: [UInt8], key: String) throws(StoreError) -> [UInt8] {
+    package func open(
+        _ sealed: [UInt8], key: String, isEndorsed: Bool = false
+    ) throws(StoreError) -> [UInt8] {
         let header = try SealedHeader(reading: Array(sealed.prefix(SealedHeader.byteCount)), key: key, keys: self)
         guard Int64(sealed.count) == header.layout.sealedByteCount else { throw SegmentCipher.damage(key) }
         var bytes: [UInt8] = []
@@ -34,6 +37,8 @@ extension SealingKeys {
             bytes += try header.cipher.open(rest.prefix(count), .segment(index, isLast: isLast), key: key)
             rest = rest.dropFirst(count)
         }
-        return Array(bytes.prefix(Int(header.layout.byteCount)))
+        let whole = bytes.prefix(Int(header.layout.byteCount))
+        guard isEndorsed, SealedHistory.place(key) != nil else { return Array(whole) }
+        return Array(whole.dropFirst(Endorsement.byteCount))
     }
 }

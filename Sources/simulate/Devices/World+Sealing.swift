@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import Remote
 import Sealing
 import TestStores
@@ -13,7 +14,8 @@ extension World {
     func store(over base: any ObjectStore) -> any ObjectStore {
         guard let sealingKeys else { return base }
         // The same object has the same salt, so that a write that is repeated changes nothing.
-        return SealedStore(base, keys: sealingKeys) { [seed] key in
+        return SealedStore(base, keys: sealingKeys, history: SealedHistory(OnlyWriter(keys: sealingKeys))) {
+            [seed] key in
             var random = SeededRandom(seed: seed, stream: "salt of \(key)")
             return (0..<32).map { _ in UInt8(random.number(0...255)) }
         }
@@ -27,8 +29,25 @@ extension World {
         guard let object = store.object(at: stored) ?? (includingDeleted ? deletedObject(stored) : nil) else {
             return nil
         }
-        do throws(StoreError) { return try sealingKeys?.open(object, key: key) ?? object } catch {
+        do throws(StoreError) { return try sealingKeys?.open(object, key: key, isEndorsed: true) ?? object } catch {
             throw Violation("\(key) cannot be opened: \(error)")
         }
+    }
+}
+
+/// All devices write with one signature.
+private struct OnlyWriter: HistoryAuthority {
+    private static let member = UUID()
+    private static let keys = DeviceKeys()
+    private static let ring = KeyringChain.Pin(number: 1, hash: Data(count: 32))
+
+    let keys: SealingKeys
+
+    var container: UUID { keys.container }
+    var signer: HistorySigner? { HistorySigner(member: Self.member, keys: Self.keys, ring: Self.ring) }
+
+    func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {
+        guard member == Self.member, ring == Self.ring else { throw StoreError(.corrupt, key: key, "not signed here") }
+        return Self.keys.publicKeys.signing
     }
 }

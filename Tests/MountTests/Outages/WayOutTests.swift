@@ -123,6 +123,99 @@ extension RealMount {
             }
         }
 
+        /// What `scripts/restore.py` must reproduce: names, kinds, modes, times, targets, attributes and bytes.
+        private static let tree = #"""
+            cd "$1"; find . -mindepth 1 -printf '%P %y %m %T@ %l\n' | sort
+            find . -type f -print0 | sort -z | xargs -0 sha256sum
+            getfattr --only-values -n user.note kept/moved/small kept
+            """#
+
+        /// Runs `scripts/restore.py` with a passphrase or recovery code in its environment.
+        private func restore(_ secret: String, _ arguments: String...) async throws -> Command {
+            try await Command.run(
+                [Requirement.python, Requirement.sources + "/scripts/restore.py"] + arguments, limit: .seconds(120),
+                environment: ["DEWPOINT_PASSPHRASE": secret])
+        }
+
+        private func flipBit(of file: String, at offset: Int) throws {
+            var bytes = try Data(contentsOf: URL(filePath: file))
+            bytes[offset] ^= 1
+            try bytes.write(to: URL(filePath: file))
+        }
+
+        @Test(.needsCryptography)
+        func `restore.py rebuilds an encrypted container with the passphrase or the recovery code`() async throws {
+            try await MountedContainer.with(isEncrypted: true) { container in
+                let (a, directory) = (container.a, container.directory)
+                // More than 64 chunks, so that they are in a manifest.
+                try await a.write("large", byteCount: 66 << 20)
+                try await Command.script(
+                    #"""
+                    cd "$1"; mkdir -p kept "ö d/moved"; : > empty; echo text > "ö d/moved/small"
+                    echo line > $'two\nlines'
+                    ln -s "ö d/moved/small" kept/link; ln -s /nowhere dangling; seq 100000 > kept/numbers
+                    setfattr -n user.note -v "of a file" "ö d/moved/small"
+                    setfattr -n user.note -v "of a directory" kept
+                    chmod 400 empty; chmod 750 kept; touch -d "2001-02-03 04:05:06.789" kept/numbers
+                    """#, a.point)
+                try await a.sync()
+                let rotated = try await container.dewpoint(["key", "rotate", a.point])
+                #expect(rotated == "epoch 2 begins\n")
+                // Some chunks of the file are of the first epoch, and its manifest is of the second.
+                try await Command.script(
+                    #"cd "$1"; echo more >> large; echo after > after; mv "ö d/moved" kept; rm dangling"#, a.point)
+                try await a.sync()
+                let ours = try await Command.script(Self.tree, a.point)
+                let objects = try await container.objects()
+                let passphrase = try #require(container.passphrase)
+                let code = try String(contentsOfFile: container.recoveryFile, encoding: .utf8)
+                    .trimmingCharacters(in: .newlines)
+                for (name, secret) in [("by passphrase", passphrase), ("by code", code.lowercased())] {
+                    let output = "\(directory)/\(name)"
+                    let restored = try await restore(secret, objects, output)
+                    #expect(restored.succeeded && restored.output.contains("; 0 damaged"), "\(restored.errors)")
+                    #expect(try await Command.script(Self.tree, output) == ours)
+                }
+                let verified = try await restore(
+                    "ignored", objects, "--verify-only", "--passphrase-file", container.recoveryFile)
+                #expect(verified.succeeded, "\(verified.errors)")
+            }
+        }
+
+        @Test(.needsCryptography)
+        func `restore.py restores nothing by a wrong passphrase, and nothing that was changed`() async throws {
+            try await MountedContainer.with(isEncrypted: true) { container in
+                let (a, directory) = (container.a, container.directory)
+                let (copy, output) = (directory + "/copy", directory + "/restored")
+                let passphrase = try #require(container.passphrase)
+                try await Command.script(#"echo text > "$1/f"; : > "$1/empty""#, a.point)
+                try await a.sync()
+                try await container.dewpoint(["key", "rotate", a.point])
+                try await Command.script(#"cp -a "$1" "$2""#, try await container.objects(), copy)
+
+                let wrong = try await restore(passphrase + "s", copy, output)
+                #expect(wrong.status == 1 && wrong.errors.hasPrefix("the passphrase or recovery code is wrong"))
+                #expect(!FileManager.default.fileExists(atPath: output))
+
+                let packs = try await container.packs()
+                try #require(packs.count == 1)
+                // In the first segment: a header has 108 bytes.
+                try flipBit(of: "\(copy)/\(packs[0])", at: 110)
+                let damaged = try await restore(passphrase, copy, output)
+                #expect(damaged.status == 1 && damaged.output.contains("; 1 damaged"), "\(damaged.output)")
+                #expect(damaged.errors.contains("\(packs[0]): changed since it was sealed"), "\(damaged.errors)")
+                #expect(try listing(output) == ["empty"])
+
+                let ring = try await Command.script(#"echo "$1"/keyring/*/000001"#, copy)
+                    .trimmingCharacters(in: .newlines)
+                try flipBit(of: ring, at: 200)
+                let refused = try await restore(passphrase, copy, directory + "/refused")
+                #expect(refused.status == 1 && refused.errors.hasPrefix("the keyring is damaged or was exchanged"))
+                #expect(refused.errors.contains("/000001: "), "\(refused.errors)")
+                #expect(!FileManager.default.fileExists(atPath: directory + "/refused"))
+            }
+        }
+
         /// Runs `body` with a device whose state directory is on a small disk, and unmounts the disk however `body`
         /// ends.
         private func withSmallDisk(_ body: (MountedContainer) async throws -> Void) async throws {
@@ -231,6 +324,14 @@ extension RealMount {
                 #expect(result.status != 0 && result.errors.contains(lack), "\(call): \(result.errors)")
                 #expect(result.errors.contains("the file system of the state \(a.state)"), "\(result.errors)")
             }
+        }
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    fileprivate static var needsCryptography: Self {
+        .enabled("python3 has no cryptography") {
+            try await Command.run([Requirement.python, "-c", "import cryptography"]).succeeded
         }
     }
 }

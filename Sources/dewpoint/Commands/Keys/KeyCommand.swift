@@ -14,6 +14,6 @@ struct KeyCommand: AsyncParsableCommand {
             """,
         subcommands: [
             KeyListCommand.self, KeyPassphraseCommand.self, KeyRecoveryCommand.self, KeyEnrolCommand.self,
-            KeyAcceptCommand.self, KeyRevokeCommand.self, KeyRotateCommand.self,
+            KeyAcceptCommand.self, KeyRevokeCommand.self, KeyRotateCommand.self, KeyCheckpointCommand.self,
         ])
 }

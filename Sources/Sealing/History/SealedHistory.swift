@@ -1,0 +1,170 @@
+import Crypto
+package import Foundation
+import Remote
+import Synchronization
+
+/// The history of a sealed container, as far as this device has seen it: which commit follows which, each signed by who
+/// may write.
+///
+/// The store can withhold the newest commits, and show two devices two histories. It can neither change one that a device
+/// has seen, nor go on with it: each commit has the hash of the one before.
+package final class SealedHistory: Sendable {
+    /// A commit that was verified.
+    package struct Entry: Codable, Hashable, Sendable {
+        package let number: UInt64
+        /// The SHA-256 of its sealed object.
+        package let hash: Data
+        /// Under which version of the keyring it was written.
+        let ring: Int
+    }
+
+    /// How many commits are remembered: 1024. The ones before are verified by their signatures only.
+    private static let entryLimit = 1024
+
+    private let authority: any HistoryAuthority
+    private let entries: Mutex<[UInt64: Entry]>
+    private let remember: @Sendable (Entry) -> Void
+
+    /// - Parameters:
+    ///   - newest: The last commit that was seen before this start.
+    ///   - remember: Keeps a commit that is the newest one.
+    package init(
+        _ authority: any HistoryAuthority, newest: Entry? = nil,
+        remember: @escaping @Sendable (Entry) -> Void = { _ in }
+    ) {
+        self.authority = authority
+        self.remember = remember
+        entries = Mutex(newest.map { [$0.number: $0] } ?? [:])
+    }
+
+    // MARK: Keys
+
+    /// What a key of the history stands for.
+    enum Place: Equatable {
+        case commit(UInt64)
+        case snapshot(UInt64)
+
+        var number: UInt64 {
+            switch self {
+            case .commit(let number), .snapshot(let number): number
+            }
+        }
+    }
+
+    private static let digitCount = 20
+
+    /// - Returns: `nil` for other objects.
+    static func place(_ key: String) -> Place? {
+        func number(below prefix: String) -> UInt64? {
+            let bytes = key.utf8
+            guard bytes.starts(with: prefix.utf8), bytes.count == prefix.utf8.count + digitCount else { return nil }
+            return UInt64(String(key.utf8.dropFirst(prefix.utf8.count)) ?? "")
+        }
+        return number(below: "log/").map(Place.commit) ?? number(below: "snapshot/").map(Place.snapshot)
+    }
+
+    static func commitKey(_ number: UInt64) -> String { key("log/", number) }
+    static func snapshotKey(_ number: UInt64) -> String { key("snapshot/", number) }
+
+    private static func key(_ prefix: String, _ number: UInt64) -> String {
+        let digits = String(number)
+        return prefix + String(repeating: "0", count: digitCount - digits.count) + digits
+    }
+
+    // MARK: Writing
+
+    /// - Parameter read: Reads an object, so that it is noted here, and returns whether it is there and not trimmed.
+    /// - Returns: What goes before the bytes.
+    /// - Throws: ``StoreError`` with `denied` on a device that may only read.
+    func endorsement(
+        of body: Body, at place: Place, key: String, read: (String) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> [UInt8] {
+        guard let signer = authority.signer else {
+            throw StoreError(.denied, key: key, "this device may only read the encrypted container")
+        }
+        let before =
+            switch place {
+            case .commit(let number): number - 1
+            case .snapshot(let number): number
+            }
+        let predecessor = before == 0 ? Endorsement.noPredecessor : try await hash(of: before, for: key, read)
+        var hasher = SHA256()
+        try body.forEachPiece(key: key) { piece throws(StoreError) in hasher.update(bufferPointer: piece) }
+        return try Endorsement(
+            of: hasher.finalize(), key: key, predecessor: predecessor, by: signer, container: authority.container
+        ).bytes
+    }
+
+    /// The hash of a commit, which is read if this device has not seen it since it started.
+    private func hash(
+        of number: UInt64, for key: String, _ read: (String) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Data {
+        if let known = entry(number) { return known.hash }
+        // Trimmed: the snapshot that covers it has its hash.
+        if try await !read(Self.commitKey(number)) { _ = try await read(Self.snapshotKey(number)) }
+        guard let found = entry(number) else {
+            throw StoreError(.unavailable, key: key, "the commit before it, \(number), is not there")
+        }
+        return found.hash
+    }
+
+    /// A commit of this device has landed.
+    func note(commit number: UInt64, hash: Data) {
+        guard let ring = authority.signer?.ring.number else { return }
+        add(Entry(number: number, hash: hash, ring: ring))
+    }
+
+    // MARK: Reading
+
+    /// Verifies an object that was read as a whole.
+    ///
+    /// - Parameters:
+    ///   - digest: The SHA-256 of its bytes.
+    ///   - hash: That of the sealed object.
+    /// - Throws: ``StoreError`` with `corrupt` when nobody who may write has signed it, or it does not follow from what
+    ///   this device has seen.
+    func verify(
+        _ endorsement: Endorsement, of digest: SHA256.Digest, hash: Data, at place: Place, key: String
+    ) async throws(StoreError) {
+        let signingKey = try await authority.signingKey(of: endorsement.signer, under: endorsement.ring, key: key)
+        guard endorsement.isValid(of: digest, key: key, container: authority.container, signingKey: signingKey) else {
+            throw StoreError(.corrupt, key: key, "its signature is wrong")
+        }
+        let ring = endorsement.ring.number
+        switch place {
+        case .snapshot(let number):
+            if let known = entry(number), known.hash != endorsement.predecessor { throw Self.fork(number, key) }
+            add(Entry(number: number, hash: endorsement.predecessor, ring: ring))
+        case .commit(let number):
+            if let known = entry(number), known.hash != hash { throw Self.fork(number, key) }
+            if let before = entry(number - 1) {
+                guard before.hash == endorsement.predecessor else { throw Self.fork(number - 1, key) }
+                guard before.ring <= ring else {
+                    throw StoreError(
+                        .corrupt, key: key,
+                        "it was written under keyring \(ring), although keyring \(before.ring) was known before")
+                }
+            }
+            add(Entry(number: number, hash: hash, ring: ring))
+        }
+    }
+
+    private static func fork(_ number: UInt64, _ key: String) -> StoreError {
+        StoreError(
+            .corrupt, key: key,
+            "the store shows another commit \(number) than this device has seen: somebody has rewritten the history. Nothing "
+                + "of it was taken over; compare what 'dewpoint key checkpoint' says on each device")
+    }
+
+    private func entry(_ number: UInt64) -> Entry? { entries.withLock { $0[number] } }
+
+    private func add(_ entry: Entry) {
+        let isNewest = entries.withLock { entries in
+            let newest = entries.keys.max() ?? 0
+            entries[entry.number] = entry
+            if entries.count > Self.entryLimit, let oldest = entries.keys.min() { entries[oldest] = nil }
+            return entry.number > newest
+        }
+        if isNewest { remember(entry) }
+    }
+}

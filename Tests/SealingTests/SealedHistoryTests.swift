@@ -1,0 +1,262 @@
+import Crypto
+import Foundation
+import Model
+import Remote
+import TestStores
+import Testing
+
+@testable import Sealing
+
+/// A store that would like devices to believe another history.
+@Suite struct SealedHistoryTests {
+    /// A member's device, with what it remembers.
+    private final class Device {
+        let memory: KeyringMemory
+        private let base: MemoryStore
+
+        init(_ memory: KeyringMemory, _ base: MemoryStore) {
+            self.memory = memory
+            self.base = base
+        }
+
+        /// As after a start: with the newest commit that it has seen, or without.
+        func start(newest: SealedHistory.Entry? = nil) throws -> SealedStore {
+            let keyring = try OpenKeyring(memory, store: base, notebook: Forgetful())
+            return SealedStore(base, keys: keyring, history: SealedHistory(keyring, newest: newest))
+        }
+    }
+
+    private struct Forgetful: KeyringNotebook {
+        func remember(_ memory: KeyringMemory) {}
+        func recall() -> KeyringMemory? { nil }
+        func forget() {}
+    }
+
+    private let base = MemoryStore()
+    private let code = RecoveryCode()
+    private let identity = ContainerIdentity(
+        id: ContainerIdentifier("iCloud.org.dewpoint.Tests")!, uuid: UUID(), created: Timestamp(rawValue: 0),
+        settings: .init(name: "Tests", documentScopePublic: false, folderLevels: .any))
+
+    /// Anna's device, which has made the container.
+    private func anna() async throws -> Device {
+        let memory = try await SealedContainer.create(
+            in: base, identity: identity, passphrase: try Passphrase("correct horse"), recovery: code,
+            deviceName: "anna", time: 1)
+        return Device(memory, base)
+    }
+
+    private func open(_ device: Device) async throws -> UnlockedContainer {
+        try await #require(try await SealedContainer.find(in: base)).open(device.memory)
+    }
+
+    private func enrolled(_ name: String, _ role: Keyring.Role = .writer, by device: Device) async throws -> Device {
+        let enrolment = try await Enrolment(in: base, container: identity.uuid, name: name, time: 1)
+        var container = try await open(device)
+        #expect(try await Enrolment.accept(enrolment.code, role: role, in: &container, time: 2) == name)
+        return Device(try #require(try await enrolment.answer()), base)
+    }
+
+    private func commit(_ number: UInt64) -> String { SealedHistory.commitKey(number) }
+
+    private func write(_ number: UInt64, _ text: String, in store: SealedStore) async throws {
+        try await store.create(commit(number), .bytes(Array(text.utf8)))
+    }
+
+    private func read(_ key: String, in store: SealedStore) async throws -> String {
+        String(decoding: try await store.get(key, range: nil).collect(upTo: 1 << 20), as: UTF8.self)
+    }
+
+    private func stored(_ key: String) async throws -> [UInt8] {
+        try await base.get(key, range: nil).collect(upTo: 1 << 20)
+    }
+
+    private func reason(_ body: () async throws -> Void) async -> String? {
+        do {
+            try await body()
+            return nil
+        } catch let error as StoreError {
+            return error.detail
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `commits of all who may write are read by all, also after a start`() async throws {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        let reader = try await enrolled("reader", .reader, by: anna)
+        let (here, there) = (try anna.start(), try ben.start())
+        try await write(1, "one", in: here)
+        #expect(try await read(commit(1), in: there) == "one")
+        try await write(2, "two", in: there)
+        #expect(try await read(commit(2), in: here) == "two")
+        // Who has just started reads the commit before, to go on from it.
+        try await write(3, "three", in: try ben.start())
+        #expect(try await read(commit(3), in: here) == "three")
+        let watching = try reader.start()
+        for (number, text) in [(1, "one"), (2, "two"), (3, "three")] as [(UInt64, String)] {
+            #expect(try await read(commit(number), in: watching) == text)
+        }
+        await #expect(throws: StoreError(.denied, key: commit(4))) { try await write(4, "four", in: watching) }
+        // A person writes, too.
+        let unlocked = try await #require(try await SealedContainer.find(in: base)).unlock(.recovery(code))
+        try await write(4, "four", in: unlocked.store)
+        #expect(try await read(commit(4), in: here) == "four")
+        #expect(try await here.list(prefix: "log/", after: nil, limit: 9).count == 4)
+    }
+
+    @Test func `a snapshot says which commit it is of, and the log goes on from it`() async throws {
+        let anna = try await anna()
+        let here = try anna.start()
+        try await write(1, "one", in: here)
+        try await write(2, "two", in: here)
+        let snapshot = SealedHistory.snapshotKey(2)
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try Data(bytes).write(to: URL(filePath: file))
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try await here.create(snapshot, .file(path: file, range: 0..<300_000))
+        for number in 1...2 as ClosedRange<UInt64> { try await here.put(commit(number), .bytes([])) }
+        #expect(try await here.list(prefix: "log/", after: nil, limit: 9).map(\.byteCount) == [0, 0])
+        #expect(try await read(commit(2), in: here) == "")
+        let there = try anna.start()
+        #expect(try await there.get(snapshot, range: nil).collect(upTo: 1 << 20) == bytes)
+        try await write(3, "three", in: there)
+        // Also for who has seen neither.
+        try await write(4, "four", in: try anna.start())
+        #expect(try await read(commit(3), in: here) == "three")
+        #expect(try await read(commit(4), in: here) == "four")
+    }
+
+    @Test func `what a reader, a revoked device or nobody has signed is refused`() async throws {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        let reader = try await enrolled("reader", .reader, by: anna)
+        let here = try anna.start()
+        try await write(1, "one", in: here)
+        let bens = try ben.start()
+        #expect(try await read(commit(1), in: bens) == "one")
+        var container = try await open(anna)
+        let bensID = try #require(ben.memory.device)
+        try await container.change(time: 3) { change throws(KeyringError) in try change.revoke(bensID) }
+        // Ben's device does what it is told no more. With its keys and the store, the object can be made nevertheless.
+        let old = try ben.memory.chain()
+        let author = try #require(ben.memory.author(at: 0))
+        for (name, chain, author) in [
+            ("ben", old, author), ("reader", try reader.memory.chain(), try #require(reader.memory.author(at: 0))),
+        ] {
+            let signer = HistorySigner(member: author.device, keys: author.keys, ring: chain.pin)
+            let history = SealedHistory(Liar(chain: chain, signer: signer))
+            let forger = SealedStore(base, keys: try ben.memory.keys(), history: history)
+            _ = try await read(commit(1), in: forger)
+            try await write(2, "forged by \(name)", in: forger)
+            // A revocation counts from the first commit that was written under it.
+            if name == "ben" { _ = try await stored(commit(2)) }
+            let seen = await reason { _ = try await read(commit(2), in: try anna.start()) }
+            #expect(name == "reader" ? seen?.contains("might not write") == true : seen == nil, "\(name) \(seen ?? "")")
+            try await base.delete(commit(2))
+        }
+        try await write(2, "two", in: here)
+        #expect(try await read(commit(2), in: try anna.start()) == "two")
+        let signer = HistorySigner(member: author.device, keys: author.keys, ring: old.pin)
+        let forger = SealedStore(
+            base, keys: try ben.memory.keys(), history: SealedHistory(Liar(chain: container.chain, signer: signer)))
+        // Its keys do not open the commit before: it takes the hash from the store.
+        try await forgeAfter(2, by: signer, in: base, keys: try ben.memory.keys())
+        #expect(
+            await reason { _ = try await read(commit(3), in: here) }
+                == "it was written under keyring 2, although keyring 4 was known before")
+        _ = forger
+        // Nobody: sealed by who has the keys, and not signed.
+        try await SealedStore(base, keys: try anna.memory.keys()).put(commit(3), .bytes(Array("unsigned".utf8)))
+        #expect(await reason { _ = try await read(commit(3), in: here) } == "nobody has signed it")
+    }
+
+    /// Says yes to everything.
+    private struct Liar: HistoryAuthority {
+        let chain: KeyringChain
+        let signer: HistorySigner?
+        var container: UUID { chain.newest.container }
+        func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {
+            guard let found = chain.newest.member(member) else { throw StoreError(.corrupt, key: key, "") }
+            return found.signingKey
+        }
+    }
+
+    private func forgeAfter(
+        _ number: UInt64, by signer: HistorySigner, in base: MemoryStore, keys: SealingKeys
+    ) async throws {
+        let text = Array("forged".utf8)
+        let endorsement = try Endorsement(
+            of: SHA256.hash(data: text), key: commit(number + 1),
+            predecessor: KeyringObject.hash(try await stored(commit(number))), by: signer, container: identity.uuid)
+        try await SealedStore(base, keys: keys).put(commit(number + 1), .bytes(endorsement.bytes + text))
+    }
+
+    @Test func `a history that was rewritten is named, and not taken over`() async throws {
+        let anna = try await anna()
+        let here = try anna.start()
+        for number in 1...3 as ClosedRange<UInt64> { try await write(number, "\(number)", in: here) }
+        let there = try anna.start()
+        for number in 1...3 as ClosedRange<UInt64> { _ = try await read(commit(number), in: there) }
+        let newest = SealedHistory.Entry(
+            number: 3, hash: KeyringObject.hash(try await stored(commit(3))), ring: 1)
+        // Another commit 3 of a true writer, which the store kept: of two that were written at once.
+        try await base.delete(commit(3))
+        try await write(3, "other", in: try anna.start())
+        for store in [here, there, try anna.start(newest: newest)] {
+            #expect(
+                await reason { _ = try await read(commit(3), in: store) }?.hasPrefix(
+                    "the store shows another commit 3 than this device has seen") == true)
+        }
+        // And one that follows from it.
+        try await write(4, "four", in: try anna.start())
+        for store in [here, there, try anna.start(newest: newest)] {
+            #expect(
+                await reason { _ = try await read(commit(4), in: store) }?.hasPrefix(
+                    "the store shows another commit 3 than this device has seen") == true)
+        }
+        // A new device cannot know.
+        #expect(try await read(commit(4), in: try anna.start()) == "four")
+    }
+
+    @Test func `a commit under a keyring that the store keeps back is refused`() async throws {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        let bens = try ben.start()
+        var container = try await open(anna)
+        try await container.change(time: 3) { change throws(KeyringError) in change.rotate() }
+        try await write(1, "one", in: container.store)
+        let ring = KeyringStore(store: base, container: identity.uuid).key(3)
+        let kept = try await stored(ring)
+        try await base.delete(ring)
+        // Its epoch is not known either.
+        #expect(await reason { _ = try await read(commit(1), in: bens) }?.contains("epoch 2") == true)
+        try await base.put(ring, .bytes(kept))
+        #expect(try await read(commit(1), in: bens) == "one")
+    }
+
+    @Test func `a commit or snapshot with another endorsement is refused`() async throws {
+        let anna = try await anna()
+        let here = try anna.start()
+        try await write(1, "one", in: here)
+        let keys = try anna.memory.keys()
+        let plain = try keys.open(try await stored(commit(1)), key: commit(1))
+        for place in 0..<Endorsement.byteCount {
+            var bad = plain
+            bad[place] ^= 1
+            try await SealedStore(base, keys: keys).put(commit(1), .bytes(bad))
+            await #expect(throws: StoreError(.corrupt, key: commit(1)), "\(place)") {
+                _ = try await read(commit(1), in: try anna.start())
+            }
+        }
+        // That of another number.
+        try await SealedStore(base, keys: keys).put(commit(2), .bytes(plain))
+        #expect(await reason { _ = try await read(commit(2), in: try anna.start()) } == "its signature is wrong")
+        try await SealedStore(base, keys: keys).put(SealedHistory.snapshotKey(1), .bytes(plain))
+        await #expect(throws: StoreError(.corrupt, key: SealedHistory.snapshotKey(1))) {
+            _ = try await read(SealedHistory.snapshotKey(1), in: try anna.start())
+        }
+    }
+}
