@@ -168,8 +168,8 @@ let package = Package(
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "NamedMounts", "Dashboard", "Daemon", "Sealing", "ControlClient", "ControlAPI", "MetadataPredicate",
-                "Linux", "Model",
+                "NamedMounts", "Dashboard", "Daemon", "Sealing", "Remote", "ControlClient", "ControlAPI",
+                "MetadataPredicate", "Linux", "Model",
                 .filesystem("ArgumentParser", "swift-argument-parser"),
                 .filesystem("Logging", "swift-log"),
             ],

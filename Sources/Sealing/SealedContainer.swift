@@ -112,6 +112,10 @@ package struct SealedContainer: Sendable {
     package func open(_ memory: KeyringMemory) async throws(KeyringError) -> UnlockedContainer {
         guard memory.container == uuid else { throw .damaged("it is of another container than this device knows") }
         var chain = try memory.chain()
+        // A copy of the container has the same UUID and another keyring.
+        guard try await rings.has(chain.pin) else {
+            throw .notDescended("keyring \(chain.newest.number) in the store is not the one that this device knows")
+        }
         _ = try await rings.extend(&chain)
         return UnlockedContainer(base, chain, try memory.open(chain), .device(memory))
     }

@@ -206,10 +206,10 @@ package struct SealedStore: ObjectStore {
                 let object = try await get(.container(key), range: nil)
                 var isEmpty = true
                 while let piece = try await object.next() { isEmpty = isEmpty && piece.isEmpty }
-                return !isEmpty
+                return isEmpty ? .trimmed : .present
             } catch {
                 guard error.code == .notFound else { throw error }
-                return false
+                return .missing
             }
         }
     }

@@ -1,10 +1,14 @@
+// The compiler finds `struct stat` in whichever of these two modules it reads first.
+import CDispatch
 import Foundation
+import Glibc
 import Logging
 package import Sealing
+import Synchronization
 
 /// What opens an encrypted container on this device: `keyring.json` in its state, for its owner only.
 extension StateDirectory {
-    private var keyringFile: String { "\(path)/keyring.json" }
+    fileprivate var keyringFile: String { "\(path)/keyring.json" }
 
     /// - Returns: `nil` for a plain container, and for a device that was never enrolled.
     /// - Throws: ``DaemonError`` with `failed` when it cannot be read.
@@ -80,8 +84,12 @@ extension StateDirectory {
 }
 
 /// `keyring.json`, for a daemon that follows the keyring.
-struct KeyringFile: KeyringNotebook {
-    let state: StateDirectory
+final class KeyringFile: KeyringNotebook {
+    private let state: StateDirectory
+    /// The inode number when it was looked at last: each version is a new file.
+    private let inode = Mutex<UInt64>(0)
+
+    init(state: StateDirectory) { self.state = state }
 
     func remember(_ memory: KeyringMemory) {
         do throws(DaemonError) { try state.record(memory) } catch {
@@ -91,7 +99,14 @@ struct KeyringFile: KeyringNotebook {
         }
     }
 
-    func recall() -> KeyringMemory? { try? state.keyring() }
+    func hasChanged() -> Bool {
+        var status = stat()
+        let found: UInt64 = stat(state.keyringFile, &status) == 0 ? UInt64(status.st_ino) : 0
+        return inode.withLock { known in
+            defer { known = found }
+            return known != found
+        }
+    }
 
     func forget() { state.forgetKeyring() }
 }

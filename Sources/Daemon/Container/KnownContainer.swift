@@ -27,13 +27,16 @@ extension StateDirectory {
         return found[0]
     }
 
+    /// The identity of the container of this state, wherever it is now.
+    private var identity: ContainerIdentity? {
+        guard let data = FileManager.default.contents(atPath: identityFile) else { return nil }
+        return try? JSONDecoder().decode(ContainerIdentity.self, from: data)
+    }
+
     /// The identity of the container at a location; `nil` if this is not its state, or there is no state yet.
     package func identity(of location: ContainerLocation) -> ContainerIdentity? {
         // An unreadable identity counts as unknown: the store is asked, and reports the error.
-        guard (try? self.location()) == location, let data = FileManager.default.contents(atPath: identityFile) else {
-            return nil
-        }
-        return try? JSONDecoder().decode(ContainerIdentity.self, from: data)
+        (try? self.location()) == location ? identity : nil
     }
 
     /// Records the container of this state, and the rest; see ``record(_:deviceName:access:)``.
@@ -59,7 +62,9 @@ extension StateDirectory {
     package func keep(_ memory: KeyringMemory, of location: ContainerLocation) throws(DaemonError) {
         try make()
         let other = try? self.location()
-        guard other == nil || other == location, try keyring().map({ $0.container == memory.container }) ?? true else {
+        let known = try keyring()?.container ?? identity?.uuid
+        // The same container may have moved to another place, or have been copied into an encrypted one.
+        guard known.map({ $0 == memory.container }) ?? (other == nil || other == location) else {
             throw DaemonError(
                 .usage,
                 "\(path) is the state of another container\(other.map { ", \($0.url)" } ?? "")"

@@ -112,12 +112,15 @@ package struct RemoteContainer: Sendable {
         _ sealed: SealedContainer, at location: ContainerLocation, state: StateDirectory?, _ unlocking: Unlocking
     ) async throws(DaemonError) -> UnlockedContainer {
         let others = StateDirectory.all(ProcessInfo.processInfo.environment, countingBackups: true).joined()
-        let memory = StateDirectory.keyring(of: sealed.uuid, among: [state].compactMap(\.self) + others)
+        let own = StateDirectory.keyring(of: sealed.uuid, among: [state].compactMap(\.self))
         do throws(KeyringError) {
-            if let memory { return try await sealed.open(memory) }
+            if let memory = own ?? StateDirectory.keyring(of: sealed.uuid, among: others) {
+                return try await sealed.open(memory)
+            }
         } catch {
-            // Revoked, or a guest when the keys have changed: somebody may know the passphrase.
-            guard error == .notEnrolled else { throw DaemonError(error, url: location.url) }
+            // Revoked, or a guest when the keys have changed, or the state is that of another copy: somebody may know the
+            // passphrase.
+            guard error == .notEnrolled || own == nil else { throw DaemonError(error, url: location.url) }
         }
         let secret = try await unlocking.ask(location.url)
         do throws(KeyringError) { return try await sealed.unlock(secret) } catch {

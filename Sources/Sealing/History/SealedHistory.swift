@@ -73,11 +73,16 @@ package final class SealedHistory: Sendable {
 
     // MARK: Writing
 
-    /// - Parameter read: Reads an object, so that it is noted here, and returns whether it is there and not trimmed.
+    /// What is found at a key.
+    enum Found {
+        case present, trimmed, missing
+    }
+
+    /// - Parameter read: Reads an object, so that it is noted here.
     /// - Returns: What goes before the bytes.
     /// - Throws: ``StoreError`` with `denied` on a device that may only read.
     func endorsement(
-        of body: Body, at place: Place, key: String, read: (String) async throws(StoreError) -> Bool
+        of body: Body, at place: Place, key: String, read: (String) async throws(StoreError) -> Found
     ) async throws(StoreError) -> [UInt8] {
         guard let signer = authority.signer else {
             throw StoreError(.denied, key: key, "this device may only read the encrypted container")
@@ -97,15 +102,16 @@ package final class SealedHistory: Sendable {
 
     /// The hash of a commit, which is read if this device has not seen it since it started.
     private func hash(
-        of number: UInt64, for key: String, _ read: (String) async throws(StoreError) -> Bool
+        of number: UInt64, for key: String, _ read: (String) async throws(StoreError) -> Found
     ) async throws(StoreError) -> Data {
         if let known = entry(number) { return known.hash }
-        // Trimmed: the snapshot that covers it has its hash.
-        if try await !read(Self.commitKey(number)) { _ = try await read(Self.snapshotKey(number)) }
-        guard let found = entry(number) else {
-            throw StoreError(.unavailable, key: key, "the commit before it, \(number), is not there")
+        switch try await read(Self.commitKey(number)) {
+        case .present: break
+        case .missing: throw StoreError(.unavailable, key: key, "the commit before it, \(number), is not there")
+        // A snapshot of it would have its hash. Where there is none, nobody can know it: as in a copy of a container.
+        case .trimmed: _ = try await read(Self.snapshotKey(number))
         }
-        return found.hash
+        return entry(number)?.hash ?? Endorsement.noPredecessor
     }
 
     /// A commit of this device has landed.

@@ -37,6 +37,11 @@ package struct KeyringStore: Sendable {
         return chain
     }
 
+    /// Whether the store has a version as it was.
+    func has(_ pin: KeyringChain.Pin) async throws(KeyringError) -> Bool {
+        try await object(pin.number).map { KeyringObject.hash($0) == pin.hash } ?? false
+    }
+
     /// Reads the versions that were made since.
     ///
     /// - Returns: Whether there were any.

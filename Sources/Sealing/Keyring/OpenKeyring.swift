@@ -6,8 +6,8 @@ import Synchronization
 package protocol KeyringNotebook: Sendable {
     /// A newer version.
     func remember(_ memory: KeyringMemory)
-    /// What is kept now.
-    func recall() -> KeyringMemory?
+    /// Whether something else is kept than at the last call.
+    func hasChanged() -> Bool
     /// Nothing that is kept opens the container any more.
     func forget()
 }
@@ -58,12 +58,9 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
     }
 
     package func renewIfOld() async throws(StoreError) {
+        let isOld = state.withLock { state in state.lastLook.map { $0 + Self.lookInterval < .now } ?? true }
         // A change that was made on this device applies at once.
-        let kept = notebook.recall().flatMap { try? $0.number() } ?? 0
-        let isOld = state.withLock { state in
-            kept > state.chain.newest.number || state.lastLook.map { $0 + Self.lookInterval < .now } ?? true
-        }
-        if isOld { try await renew() }
+        if notebook.hasChanged() || isOld { try await renew() }
     }
 
     // MARK: Who may write

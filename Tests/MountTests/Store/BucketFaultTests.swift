@@ -111,7 +111,7 @@ extension RealMount {
                     [
                         Requirement.python, Requirement.sources + "/scripts/restore.py", try await container.objects(),
                         "--verify-only",
-                    ], limit: .seconds(120))
+                    ], limit: .seconds(120), environment: container.environment)
             }
         }
 

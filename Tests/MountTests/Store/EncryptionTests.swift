@@ -262,6 +262,96 @@ extension RealMount {
             }
         }
 
+        @Test func `a plain container is copied into an encrypted one and back, with all it holds`() async throws {
+            try await MountedContainer.with(isEncrypted: false) { container in
+                let (a, directory) = (container.a, container.directory)
+                try await Command.script(
+                    #"cd "$1"; mkdir d; seq 500000 > d/large; echo one > d/f; setfattr -n user.k -v v d/f; ln -s d/f l"#,
+                    a.point)
+                try await a.sync()
+                try await Command.script(#"cd "$1"; echo two > d/f; echo gone > g"#, a.point)
+                try await a.sync()
+                try await Command.script(#"rm "$1/g""#, a.point)
+                try await a.sync()
+                try await a.evict("d/large")
+                try "a new passphrase\n".write(toFile: directory + "/new", atomically: true, encoding: .utf8)
+                let (safe, back) = ("file://\(directory)/safe", "file://\(directory)/back")
+                let encrypting = ["--encrypt", "--new-passphrase-file", directory + "/new"]
+                let copied = try await container.dewpoint(
+                    ["container", "copy", container.url, safe, "--recovery-file", directory + "/code"] + encrypting)
+                #expect(copied.hasPrefix("copied: ") && copied.contains("up to commit"), "\(copied)")
+                // Again: what is there is skipped.
+                let again = try await container.dewpoint(
+                    ["container", "copy", container.url, safe, "--json"] + encrypting)
+                #expect(again.contains("\"objectCount\" : 0"), "\(again)")
+                #expect(try await Command.run(["grep", "-rl", "two", directory + "/safe"]).output == "")
+                let restored = try await container.dewpoint(
+                    ["container", "copy", safe, back, "--passphrase-file", directory + "/code"])
+                #expect(restored.hasPrefix("copied: "))
+                try await Command.script(
+                    #"diff -r "$1/remote/log" "$1/back/log"; diff -r "$1/remote/packs" "$1/back/packs""#, directory)
+
+                // The device goes on with the copy, keeps what is local, and has versions and trash.
+                try await a.unmount()
+                try await container.dewpoint(
+                    ["mount", safe, a.point, "--state", a.state, "--passphrase-file", directory + "/new"])
+                #expect(try await a.attribute("isDownloaded", of: "d/f") == "1")
+                #expect(try await a.attribute("isDownloaded", of: "d/large") == "0")
+                try await Command.script(#"cd "$1"; seq 500000 | cmp - d/large; echo three > d/f"#, a.point)
+                try await a.sync()
+                #expect(try await container.dewpoint(["trash", "list", a.point]).contains("g"))
+                #expect(try await container.dewpoint(["versions", a.path("d/f")]).split(separator: "\n").count >= 3)
+                try await a.check()
+                // Another container is no target.
+                try await container.dewpoint(["container", "create", "file://\(directory)/other", "--id", "iCloud.a.b"])
+                let other = try await Command.run(
+                    [
+                        container.binary, "container", "copy", safe, "file://\(directory)/other", "--passphrase-file",
+                        directory + "/new",
+                    ], limit: .seconds(60),
+                    environment: container.environment)
+                #expect(other.status == 73)
+                #expect(
+                    other.errors.contains("has another container, iCloud.a.b, and not a copy of"), "\(other.errors)")
+            }
+        }
+
+        @Test func `a reader's device mounts read-only, and checkpoints are the same where the history is`()
+            async throws
+        {
+            try await with { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(#"echo text > "$1/f""#, a.point)
+                try await a.sync()
+                try FileManager.default.createDirectory(atPath: b.point, withIntermediateDirectories: true)
+                try await Command.check(
+                    [
+                        "bash", "-euo", "pipefail", "-c",
+                        """
+                        "$1" key enrol "$2" --state "$3" --device-name B > "$4/enrol" & asking=$!
+                        until grep -q accept "$4/enrol"; do sleep 0.1; done
+                        "$1" key accept "$5" --reader $(sed -n 's/.*MOUNTPOINT //p' "$4/enrol" | tr - ' ')
+                        wait $asking
+                        """, "script", container.binary, container.url, b.state, container.directory, a.point,
+                    ], limit: .seconds(60), environment: container.environment)
+                let mounted = try await alone(container, mount(b))
+                try #require(mounted.succeeded, "\(mounted.errors)")
+                #expect(mounted.errors.contains("the mount is read-only: the keyring lets this device only read"))
+                #expect(try await Command.check(["cat", b.path("f")]) == "text\n")
+                #expect(try await Command.run(["touch", b.path("g")]).errors.contains("Read-only file system"))
+                try await b.sync()
+                let words = try await container.dewpoint(["key", "checkpoint", a.point])
+                #expect(words.hasPrefix("commit 1: "))
+                #expect(try await container.dewpoint(["key", "checkpoint", b.point]) == words)
+                #expect(try await container.dewpoint(["key", "list", b.point]).contains("reader  B"))
+                let refused = try await Command.run(
+                    [container.binary, "key", "rotate", b.point], limit: .seconds(30),
+                    environment: container.environment)
+                #expect(refused.status == 64)
+                #expect(refused.errors.contains("only a device that may write can change the keyring"))
+            }
+        }
+
         @Test(.needsDirectory)
         func `a container that the store puts in its place is not mounted for it`() async throws {
             try await with { container in

@@ -75,7 +75,7 @@ extension RealMount {
                         Requirement.python, Requirement.sources + "/scripts/restore.py", try await container.objects(),
                         container.directory + "/restored",
                     ],
-                    limit: .seconds(120))
+                    limit: .seconds(120), environment: container.environment)
                 let ours = try await Command.script(Self.hashes, a.point)
                 #expect(try await Command.script(Self.hashes, container.directory + "/restored") == ours)
             }

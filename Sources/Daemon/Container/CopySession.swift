@@ -1,0 +1,84 @@
+import Foundation
+package import Model
+package import Remote
+package import Sealing
+
+/// The copy of a container into another place: from a plain one into an encrypted one, or back.
+package struct CopySession: Sendable {
+    private let source: RemoteContainer
+    private let target: RemoteContainer
+
+    /// How a target that is not there yet is made.
+    package enum Making: Sendable {
+        case plain
+        case encrypted(passphrase: Passphrase, recovery: RecoveryCode, deviceName: String)
+    }
+
+    /// Opens both; the target is created if there is none.
+    ///
+    /// - Parameters:
+    ///   - unlocking: For the source.
+    ///   - making: How the target is made, asked only if there is none; it is called before anything is.
+    ///   - targetUnlocking: For a target that a copy has begun.
+    ///   - whenCreated: Called when an encrypted target was created.
+    /// - Throws: ``DaemonError``; with `cannotCreate` when there is another container at the target.
+    package init(
+        from sourceLocation: ContainerLocation, unlocking: Unlocking, to targetLocation: ContainerLocation,
+        targetUnlocking: Unlocking, making: () throws -> Making, whenCreated: () throws -> Void
+    ) async throws {
+        source = try await RemoteContainer.open(sourceLocation, unlocking: unlocking)
+        if try await !Self.exists(targetLocation) {
+            switch try making() {
+            case .plain: try await RemoteContainer.create(at: targetLocation, identity: source.identity)
+            case .encrypted(let passphrase, let recovery, let deviceName):
+                _ = try await RemoteContainer.createEncrypted(
+                    at: targetLocation, identity: source.identity, passphrase: passphrase, recovery: recovery,
+                    deviceName: deviceName)
+                try whenCreated()
+                let person = Unlocking { _ throws(DaemonError) in .passphrase(passphrase) }
+                target = try await RemoteContainer.open(targetLocation, unlocking: person)
+                return
+            }
+        }
+        target = try await RemoteContainer.open(targetLocation, unlocking: targetUnlocking)
+        guard target.identity.uuid == source.identity.uuid else {
+            throw DaemonError(
+                .cannotCreate,
+                "\(targetLocation.url) has another container, \(target.identity.id), and not a copy of "
+                    + "\(sourceLocation.url); choose an empty place")
+        }
+    }
+
+    private static func exists(_ location: ContainerLocation) async throws(DaemonError) -> Bool {
+        guard location.mayBeContainer else { return false }
+        do throws(StoreError) {
+            let store = try location.openStore(createIfMissing: false)
+            _ = try await store.head(.container("container.json"))
+            return true
+        } catch {
+            guard error.code == .notFound || error.remedy == .createPlace else {
+                throw DaemonError(error, url: location.url)
+            }
+            return false
+        }
+    }
+
+    package var identity: ContainerIdentity { source.identity }
+
+    /// - Parameter scratch: A directory for objects on their way.
+    package func run(scratch: String) async throws(DaemonError) -> ContainerCopy.Report {
+        do throws(ContainerCopy.Failure) {
+            return try await ContainerCopy(from: source.container.store, to: target.container.store, scratch: scratch)
+                .run()
+        } catch {
+            switch error.side {
+            case .source: throw DaemonError(error.error, url: source.url)
+            case .target where error.error.code == .preconditionFailed:
+                throw DaemonError(
+                    .cannotCreate,
+                    "\(target.url) was changed since the copy began, \(error.error.key): copy to an empty place")
+            case .target: throw DaemonError(error.error, url: target.url)
+            }
+        }
+    }
+}

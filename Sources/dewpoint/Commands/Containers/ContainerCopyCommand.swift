@@ -1,0 +1,109 @@
+import ArgumentParser
+import Daemon
+import Foundation
+import Linux
+import Model
+import Remote
+import Sealing
+
+struct ContainerCopyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy", abstract: "Copies a container to another place: encrypted, or plain.",
+        discussion: """
+            Copies everything, history, versions and trash included, and reads back what it has written. A copy that was interrupted is \
+            continued by the same command. What devices write into the source meanwhile is copied as well, up to the end of the command: \
+            unmount it everywhere before, or make the old place unwritable. The copy is the same container, so a device that mounts it keeps \
+            what is local.
+
+            dewpoint container copy s3://my-notes/work s3://my-notes/safe --encrypt
+            """)
+
+    @Argument(help: "The URL of the container.")
+    var source: String
+
+    @Argument(help: "The URL of an empty place, or of a copy that was interrupted.")
+    var target: String
+
+    @OptionGroup var bucket: BucketOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The URL of the target's service. (default: --endpoint, if the target is a bucket)", valueName: "url"))
+    var targetEndpoint: String?
+
+    @Option(help: "The region of the target. (default: --region, if the target is a bucket)")
+    var targetRegion: String?
+
+    @Flag(help: "Encrypt the copy.")
+    var encrypt = false
+
+    @OptionGroup var passphrase: PassphraseOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "A file whose first line is the passphrase of the encrypted copy. (default: a prompt)", valueName: "file"),
+        completion: .file())
+    var newPassphraseFile: String?
+
+    @OptionGroup var recovery: RecoveryCodeOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func validate() throws {
+        if !encrypt, newPassphraseFile != nil || recovery.recoveryFile != nil {
+            throw ValidationError("--new-passphrase-file and --recovery-file are for --encrypt")
+        }
+    }
+
+    func run() async throws {
+        CoreDumps.forbid()
+        let isBucket = !target.lowercased().hasPrefix("file:")
+        let from = try ContainerLocation(
+            url: source, endpoint: source.lowercased().hasPrefix("file:") ? nil : bucket.endpoint,
+            region: source.lowercased().hasPrefix("file:") ? nil : bucket.region)
+        let to = try ContainerLocation(
+            url: target, endpoint: targetEndpoint ?? (isBucket ? bucket.endpoint : nil),
+            region: targetRegion ?? (isBucket ? bucket.region : nil))
+        var new = PassphraseOptions()
+        new.passphraseFile = newPassphraseFile
+        let code = RecoveryCode()
+        let session = try await CopySession(
+            from: from, unlocking: passphrase.unlocking, to: to, targetUnlocking: new.unlocking
+        ) {
+            guard encrypt else { return .plain }
+            let words = try new.newPassphrase(takesEnvironment: false)
+            try recovery.prepare()
+            return .encrypted(passphrase: words, recovery: code, deviceName: MountPlan.hostName())
+        } whenCreated: {
+            try recovery.giveOut(code)
+        }
+        let scratch = try CopyScratch()
+        defer { scratch.remove() }
+        let report = try await session.run(scratch: scratch.path)
+        if json { return try JSONOutput.print(report) }
+        print(
+            "copied: \(TransferText.count(report.objectCount, "object")) with \(ByteCount(report.byteCount))"
+                + (report.presentCount > 0 ? ", \(report.presentCount) already present" : "")
+                + ", up to commit \(report.commit)")
+    }
+}
+
+/// A private directory for objects on their way.
+private struct CopyScratch {
+    let path: String
+
+    init() throws {
+        let chosen = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
+        let parent = ItemPath(chosen).isAbsolute ? chosen : "/var/tmp"
+        var template = Array("\(parent)/dewpoint-copy-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw CommandFailure(
+                .cannotCreate,
+                "no directory can be made in \(parent): \(String(cString: strerror(errno))); set TMPDIR to another one")
+        }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
