@@ -239,7 +239,8 @@ let package = Package(
         .testTarget(
             name: "SealingTests",
             dependencies: [
-                "Sealing", "Remote", "Model", "SeededRandomness", "TestStores", .filesystem("Crypto", "swift-crypto"),
+                "Sealing", "Remote", "Model", "Mutations", "SeededRandomness", "TestStores",
+                .filesystem("Crypto", "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -101,7 +101,7 @@ PASSPHRASE_BYTE_LIMIT = 1024
 HEADER = struct.Struct(">8xI32s32s32s")
 # Before the bytes of commits and snapshots: magic, signer, number and hash of the keyring, predecessor, signature.
 ENDORSEMENT = struct.Struct(">8s16sQ32s32s64s")
-SIGNED_KEY = re.compile(r"(log|snapshot)/[0-9]{20}")
+SIGNED_KEY = re.compile(r"(log|snapshot)/[0-9]{20}|container\.json")
 SEGMENT_BYTE_COUNT = 64 << 10
 TAG_BYTE_COUNT = 16
 SEALED_BYTE_LIMIT = 5 << 40
@@ -766,6 +766,8 @@ class Authority:
             raise Damage(f"{key}: {damage}")
         except (InvalidSignature, ValueError):
             raise Damage(f"{key}: its signature is wrong")
+        if key == "container.json":
+            return
         number, before = int(key[-20:]), self.newest
         if key.startswith("snapshot/"):
             self.newest = (number, predecessor, version)
@@ -876,7 +878,7 @@ class Sealed:
         file.seek(0)
         # An empty one takes the place of a commit that was trimmed.
         if SIGNED_KEY.fullmatch(key) and (start := file.read(ENDORSEMENT.size)):
-            with self.base.open(key) as sealed:
+            with self.base.open(self.stored(key)) as sealed:
                 digest = hashlib.sha256()
                 while data := sealed.read(STEP_BYTE_COUNT):
                     digest.update(data)

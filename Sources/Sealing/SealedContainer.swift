@@ -11,8 +11,12 @@ package struct SealedContainer: Sendable {
     }
 
     private static let key = "container.json"
-    /// The longest stub that is read: 64 KiB, as of a plain container's.
-    private static let byteLimit = 64 << 10
+
+    /// What stands at a place.
+    package enum Found: Sendable {
+        case sealed(SealedContainer)
+        case plain(Container)
+    }
 
     package let uuid: UUID
     private let base: any ObjectStore
@@ -24,21 +28,26 @@ package struct SealedContainer: Sendable {
         self.base = base
     }
 
-    /// - Returns: `nil` for a plain container, and where there is none.
-    /// - Throws: ``StoreError``.
-    package static func find(in base: any ObjectStore) async throws(StoreError) -> SealedContainer? {
-        let text: [UInt8]
-        do throws(StoreError) {
-            text = try await base.get(key, range: nil).collect(upTo: byteLimit)
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return nil
-        }
+    /// Looks what stands at a place, with one request.
+    ///
+    /// - Throws: ``StoreError`` as ``Container/open(in:)``.
+    package static func look(in base: any ObjectStore) async throws(StoreError) -> Found {
+        let text = try await Container.read(base)
         // What is no stub is judged by who opens a plain container.
         guard let stub = try? JSONDecoder().decode(Stub.self, from: Data(text)), stub.format == Keyring.format else {
-            return nil
+            return .plain(try Container.open(text, in: base))
         }
-        return SealedContainer(stub.uuid, base)
+        return .sealed(SealedContainer(stub.uuid, base))
+    }
+
+    /// - Returns: `nil` for a plain container, and where there is none.
+    package static func find(in base: any ObjectStore) async throws(StoreError) -> SealedContainer? {
+        do throws(StoreError) {
+            if case .sealed(let container) = try await look(in: base) { return container }
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        return nil
     }
 
     // MARK: Creating
@@ -48,27 +57,29 @@ package struct SealedContainer: Sendable {
     /// - Parameters:
     ///   - deviceName: At most 255 bytes.
     ///   - time: Nanoseconds since 1970.
+    ///   - uuid: Not that of the identity: a copy of a container has the same, and a keyring of its own.
     /// - Returns: For the state of this device, which is enrolled.
     /// - Throws: ``KeyringError``; with `store`, `preconditionFailed` where there is a container.
     package static func create(
         in base: any ObjectStore, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
-        deviceName: String, time: Int64
+        deviceName: String, time: Int64, uuid: UUID = UUID()
     ) async throws(KeyringError) -> KeyringMemory {
-        let container = SealedContainer(identity.uuid, base)
+        let container = SealedContainer(uuid, base)
         let author = KeyringChange.Author(device: UUID(), keys: DeviceKeys(), time: time)
         let (object, secrets) = try KeyringChange.found(
-            container: identity.uuid, author: author, name: deviceName, passphrase: passphrase, recovery: recovery)
+            container: container.uuid, author: author, name: deviceName, passphrase: passphrase, recovery: recovery)
+        let chain = try KeyringChain(first: try object.bytes())
         try await container.refuseAnother()
         do throws(StoreError) {
-            let sealed = SealedStore(base, keys: secrets.sealingKeys(of: identity.uuid))
+            let history = SealedHistory(KeyringAuthority(chain, author))
+            let sealed = SealedStore(base, keys: secrets.sealingKeys(of: container.uuid), history: history)
             try await Container.create(in: sealed, identity: identity)
         } catch {
             throw .store(error)
         }
         try await container.rings.create(object, number: 1)
         try await container.createStub()
-        let chain = try KeyringChain(first: try object.bytes())
-        return try KeyringMemory(chain, .device(author.device, keys: author.keys.bytes))
+        return KeyringMemory(chain, .device(author.device, keys: author.keys.bytes))
     }
 
     private func refuseAnother() async throws(KeyringError) {

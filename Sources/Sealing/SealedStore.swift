@@ -182,25 +182,25 @@ package struct SealedStore: ObjectStore {
         try await source.renewIfOld()
         let salt = makeSalt(key)
         let place = SealedHistory.place(key)
-        let start = try await endorsement(of: body, at: place, key: key)
+        let endorsement = try await endorsement(of: body, at: place, key: key)
         let sealed = try await Self.queue.run { [keys = source.keys] () throws(StoreError) in
-            try SealedBody.make(body, after: start, key: key, salt: salt, keys: keys)
+            try SealedBody.make(body, after: endorsement?.bytes ?? [], key: key, salt: salt, keys: keys)
         }
         let stored = stored(key)
         do throws(StoreError) { try await call(stored, sealed.body) } catch {
             throw error.about(key, insteadOf: stored)
         }
         sealed.keepOpen()
-        if let history, case .commit(let number) = place, case .bytes(let bytes) = sealed.body, !start.isEmpty {
-            history.note(commit: number, hash: Data(SHA256.hash(data: bytes)))
+        if let endorsement, case .commit(let number) = place, case .bytes(let bytes) = sealed.body {
+            history?.note(commit: number, endorsement, hash: Data(SHA256.hash(data: bytes)))
         }
     }
 
-    /// - Returns: Empty for what is not signed, and for a commit that is trimmed.
+    /// - Returns: `nil` for what is not signed, and for a commit that is trimmed.
     private func endorsement(
         of body: Body, at place: SealedHistory.Place?, key: String
-    ) async throws(StoreError) -> [UInt8] {
-        guard let history, let place, body.byteCount > 0 else { return [] }
+    ) async throws(StoreError) -> Endorsement? {
+        guard let history, let place, body.byteCount > 0 else { return nil }
         return try await history.endorsement(of: body, at: place, key: key) { key throws(StoreError) in
             do throws(StoreError) {
                 let object = try await get(.container(key), range: nil)
@@ -267,6 +267,12 @@ package struct SealedStore: ObjectStore {
     private func shownByteCount(_ padded: Int64, _ key: String) -> Int64 {
         guard history != nil, padded > 0, SealedHistory.place(key) != nil else { return padded }
         return max(1, padded - Int64(Endorsement.byteCount))
+    }
+
+    /// Whoever has a link could not open what it leads to.
+    package func link(to key: String, for request: ObjectLinkRequest) throws(StoreError) -> ObjectLink {
+        throw StoreError(
+            .invalid, key: key, "an encrypted container has no links to its files: send a copy of the file instead")
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }

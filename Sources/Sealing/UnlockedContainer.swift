@@ -35,11 +35,9 @@ package struct UnlockedContainer: Sendable {
     package var device: UUID? { if case .device(let memory) = opener { memory.device } else { nil } }
 
     /// What a device that has opened it is to keep from now on; `nil` for a person.
-    ///
-    /// - Throws: ``KeyringError`` with `refused` when it is too long.
-    package func memory() throws(KeyringError) -> KeyringMemory? {
+    package var memory: KeyringMemory? {
         guard case .device(let memory) = opener else { return nil }
-        return try KeyringMemory(chain, memory.access)
+        return KeyringMemory(chain, memory.access)
     }
 
     // MARK: Changing
@@ -57,9 +55,9 @@ package struct UnlockedContainer: Sendable {
             }
         } catch {
             guard case .store(let cause) = error, cause.code == .denied else { throw error }
-            return try KeyringMemory(chain, .guest(secrets: Data(secrets.bytes)))
+            return KeyringMemory(chain, .guest(secrets: Data(secrets.bytes)))
         }
-        return try KeyringMemory(chain, .device(id, keys: keys.bytes))
+        return KeyringMemory(chain, .device(id, keys: keys.bytes))
     }
 
     /// Makes a version of the keyring.

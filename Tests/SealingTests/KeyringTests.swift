@@ -1,5 +1,6 @@
 import Foundation
 import Model
+import Mutations
 import Remote
 import SeededRandomness
 import TestStores
@@ -327,7 +328,7 @@ import Testing
         let secrets = try await found()
         let good = try await store.get(rings.key(1), range: nil).collect(upTo: 1 << 20)
         var generator = SeededGenerator(seed: 5)
-        for _ in 0..<2000 {
+        for _ in 0..<JSONMutation.count {
             var bad = good
             let place = Int.random(in: 0..<bad.count, using: &generator)
             switch Int.random(in: 0...2, using: &generator) {

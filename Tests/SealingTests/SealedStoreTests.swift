@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Model
+import Mutations
 import Remote
 import SeededRandomness
 import TestStores
@@ -215,7 +216,7 @@ import Testing
         try await store.put("packs/a", .bytes(all))
         let good = try await stored("packs/a")
         var generator = SeededGenerator(seed: 3)
-        for _ in 0..<500 {
+        for _ in 0..<JSONMutation.count / 4 {
             var bad = good
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 let place = Int.random(in: 0..<bad.count, using: &generator)

@@ -4,8 +4,14 @@ package import Sealing
 /// Asks a person for what opens an encrypted container; only when this device cannot open it by itself.
 package struct Unlocking: Sendable {
     let ask: @Sendable (_ url: String) async throws(DaemonError) -> PersonalSecret
+    /// Whether a plain container is refused: somebody may have put it in the place of an encrypted one.
+    let isExpected: Bool
 
-    package init(_ ask: @escaping @Sendable (_ url: String) async throws(DaemonError) -> PersonalSecret) {
+    package init(
+        isExpected: Bool = false,
+        _ ask: @escaping @Sendable (_ url: String) async throws(DaemonError) -> PersonalSecret
+    ) {
+        self.isExpected = isExpected
         self.ask = ask
     }
 
@@ -67,11 +73,7 @@ package struct ContainerKeys: Sendable {
     }
 
     private func keep() throws(DaemonError) {
-        let memory: KeyringMemory?
-        do throws(KeyringError) { memory = try container.memory() } catch {
-            throw DaemonError(error, url: location.url)
-        }
-        if let memory { try state?.record(memory) }
+        if let memory = container.memory { try state?.record(memory) }
     }
 
     /// Nanoseconds since 1970.

@@ -20,15 +20,14 @@ package struct EnrolmentWait: Sendable {
     package init(
         at location: ContainerLocation, state: StateDirectory?, deviceName: String
     ) async throws(DaemonError) {
-        let sealed: SealedContainer?
+        let found: SealedContainer.Found
         do throws(StoreError) {
             store = try location.openStore(createIfMissing: false)
-            sealed = try await SealedContainer.find(in: store)
-            if sealed == nil { _ = try await Container.open(in: store) }
+            found = try await SealedContainer.look(in: store)
         } catch {
             throw DaemonError(error, url: location.url)
         }
-        guard let sealed else {
+        guard case .sealed(let sealed) = found else {
             throw DaemonError(.usage, "the container at \(location.url) is not encrypted: every device may mount it")
         }
         do throws(KeyringError) {
@@ -69,24 +68,20 @@ package struct EnrolmentWait: Sendable {
     }
 
     private func keep(_ memory: KeyringMemory) async throws(DaemonError) -> StateDirectory {
-        var place = state
-        if place == nil {
-            let store: SealedStore
-            do throws(KeyringError) {
-                store = SealedStore(self.store, keys: try memory.keys())
-            } catch {
-                throw DaemonError(error, url: location.url)
-            }
-            do throws(StoreError) {
-                place = StateDirectory(
-                    container: try await Container.open(in: store).identity.id,
-                    environment: ProcessInfo.processInfo.environment)
-            } catch {
-                throw DaemonError(error, url: location.url)
-            }
+        let sealed: SealedStore
+        do throws(KeyringError) {
+            sealed = SealedStore(store, keys: try memory.keys(), history: SealedHistory(try memory.authority()))
+        } catch {
+            throw DaemonError(error, url: location.url)
         }
-        guard let place else { preconditionFailure("the place was found") }
-        try place.keep(memory, of: location)
+        let identity: ContainerIdentity
+        do throws(StoreError) { identity = try await Container.open(in: sealed).identity } catch {
+            throw DaemonError(error, url: location.url)
+        }
+        let place =
+            state
+            ?? StateDirectory(container: identity.id, environment: ProcessInfo.processInfo.environment)
+        try place.keep(memory, of: identity, at: location)
         return place
     }
 }

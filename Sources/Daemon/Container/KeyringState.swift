@@ -24,6 +24,11 @@ extension StateDirectory {
         }
     }
 
+    /// Lets another state of this device open an encrypted container as well.
+    package func lendKeyring(to other: StateDirectory) throws(DaemonError) {
+        if let memory = try keyring() { try other.record(memory) }
+    }
+
     /// Removes it: it opens nothing any more.
     fileprivate func forgetKeyring() { unlink(keyringFile) }
 

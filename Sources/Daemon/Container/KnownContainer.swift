@@ -59,12 +59,13 @@ extension StateDirectory {
     /// Makes the state of an encrypted container that was just created or unlocked, so that it is mounted without asking.
     ///
     /// - Throws: ``DaemonError`` with `usage` when it is the state of another container.
-    package func keep(_ memory: KeyringMemory, of location: ContainerLocation) throws(DaemonError) {
+    package func keep(
+        _ memory: KeyringMemory, of identity: ContainerIdentity, at location: ContainerLocation
+    ) throws(DaemonError) {
         try make()
         let other = try? self.location()
-        let known = try keyring()?.container ?? identity?.uuid
         // The same container may have moved to another place, or have been copied into an encrypted one.
-        guard known.map({ $0 == memory.container }) ?? (other == nil || other == location) else {
+        guard self.identity.map({ $0.uuid == identity.uuid }) ?? (other == nil || other == location) else {
             throw DaemonError(
                 .usage,
                 "\(path) is the state of another container\(other.map { ", \($0.url)" } ?? "")"
@@ -111,7 +112,7 @@ extension RemoteContainer {
         }
         var remote = RemoteContainer(location: location, container: container, link: control, metrics: metrics)
         await remote.askAccess(within: accessLimit, otherwise: state.lastAccess)
-        if remote.access == .writable, let memory, (try? memory.mayWrite()) == false {
+        if let memory, (try? memory.mayWrite()) == false {
             remote.access = .readOnly(reason: RemoteContainer.readerReason)
         }
         return remote

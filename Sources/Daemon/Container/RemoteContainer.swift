@@ -58,12 +58,10 @@ package struct RemoteContainer: Sendable {
         for outer in location.outerLocations where outer.mayBeContainer {
             let found: String
             do throws(StoreError) {
-                let store = try outer.openStore(createIfMissing: false)
                 found =
-                    if try await SealedContainer.find(in: store) != nil {
-                        "the encrypted container"
-                    } else {
-                        "the container \(try await Container.open(in: store).identity.id)"
+                    switch try await SealedContainer.look(in: try outer.openStore(createIfMissing: false)) {
+                    case .sealed: "the encrypted container"
+                    case .plain(let container): "the container \(container.identity.id)"
                     }
             } catch {
                 // It would follow for the place itself too, after another wait.
@@ -86,18 +84,22 @@ package struct RemoteContainer: Sendable {
         link: DaemonOptions.Link? = nil
     ) async throws(DaemonError) -> RemoteContainer {
         let (control, metrics) = (LinkControl(link?.settings ?? LinkSettings()), MetricRegistry())
-        let sealed: SealedContainer?
+        let found: SealedContainer.Found
         do throws(StoreError) {
             let store = control.conditioning(try location.openStore(createIfMissing: false, metrics: metrics))
-            sealed = try await SealedContainer.find(in: store)
-            if sealed == nil {
-                return RemoteContainer(
-                    location: location, container: try await Container.open(in: store), link: control, metrics: metrics)
-            }
+            found = try await SealedContainer.look(in: store)
         } catch {
             throw DaemonError(error, url: location.url)
         }
-        guard let sealed else { preconditionFailure("a plain container was returned") }
+        guard case .sealed(let sealed) = found else {
+            guard case .plain(let container) = found, !unlocking.isExpected else {
+                throw DaemonError(
+                    .usage,
+                    "the container at \(location.url) is not encrypted, although a passphrase file was given; if it should "
+                        + "be, somebody has exchanged it")
+            }
+            return RemoteContainer(location: location, container: container, link: control, metrics: metrics)
+        }
         let unlocked = try await unlock(sealed, at: location, state: state, unlocking)
         do throws(StoreError) {
             return RemoteContainer(
@@ -136,7 +138,7 @@ package struct RemoteContainer: Sendable {
         guard var unlocked else { return nil }
         let known = try state.keyring()
         do throws(KeyringError) {
-            if let memory = try unlocked.memory(), memory.isGuest || memory.device == known?.device { return memory }
+            if let memory = unlocked.memory, memory.isGuest || memory.device == known?.device { return memory }
             return try await unlocked.enrol(deviceName: deviceName, time: ContainerKeys.now)
         } catch {
             throw DaemonError(error, url: url)

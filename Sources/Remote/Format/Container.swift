@@ -40,10 +40,18 @@ package struct Container: Sendable {
     ///
     /// - Throws: ``StoreError`` with `notFound` when there is none, `invalid` when it needs a newer version.
     package static func open(in store: any ObjectStore) async throws(StoreError) -> Container {
-        Container(store: store, identity: try decode(try await read(store)))
+        try open(try await read(store), in: store)
     }
 
-    private static func read(_ store: any ObjectStore) async throws(StoreError) -> [UInt8] {
+    /// - Parameter text: Of ``read(_:)``.
+    package static func open(_ text: [UInt8], in store: any ObjectStore) throws(StoreError) -> Container {
+        Container(store: store, identity: try decode(text))
+    }
+
+    /// Reads the text of `container.json`.
+    ///
+    /// - Throws: ``StoreError`` with `notFound` when there is none.
+    package static func read(_ store: any ObjectStore) async throws(StoreError) -> [UInt8] {
         do throws(StoreError) {
             return try await store.get(key, range: nil).collect(upTo: byteLimit)
         } catch  where error.code == .notFound {

@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import Remote
 
-/// What stands before the bytes of a commit and of a snapshot, and is sealed with them: who wrote it, under which
-/// version of the keyring, and after what.
+/// What stands before the bytes of a commit, of a snapshot and of the container's description, and is sealed with them:
+/// who wrote it, under which version of the keyring, and after what.
 ///
 ///     magic        "DEWSIGN"                                                                     7 bytes
 ///     version      2                                                                             1

@@ -43,18 +43,15 @@ package final class SealedHistory: Sendable {
     enum Place: Equatable {
         case commit(UInt64)
         case snapshot(UInt64)
-
-        var number: UInt64 {
-            switch self {
-            case .commit(let number), .snapshot(let number): number
-            }
-        }
+        /// The container's own, which follows from nothing.
+        case description
     }
 
     private static let digitCount = 20
 
     /// - Returns: `nil` for other objects.
     static func place(_ key: String) -> Place? {
+        if key == SealingKeys.description { return .description }
         func number(below prefix: String) -> UInt64? {
             let bytes = key.utf8
             guard bytes.starts(with: prefix.utf8), bytes.count == prefix.utf8.count + digitCount else { return nil }
@@ -83,41 +80,47 @@ package final class SealedHistory: Sendable {
     /// - Throws: ``StoreError`` with `denied` on a device that may only read.
     func endorsement(
         of body: Body, at place: Place, key: String, read: (String) async throws(StoreError) -> Found
-    ) async throws(StoreError) -> [UInt8] {
+    ) async throws(StoreError) -> Endorsement {
+        let number =
+            switch place {
+            case .commit(let number): number &- 1
+            case .snapshot(let number): number
+            case .description: UInt64(0)
+            }
+        // First: reading it may show a newer keyring, and a commit under an older one than that before it is refused by all.
+        let before = number == 0 ? nil : try await entry(of: number, for: key, read)
         guard let signer = authority.signer else {
             throw StoreError(.denied, key: key, "this device may only read the encrypted container")
         }
-        let before =
-            switch place {
-            case .commit(let number): number - 1
-            case .snapshot(let number): number
-            }
-        let predecessor = before == 0 ? Endorsement.noPredecessor : try await hash(of: before, for: key, read)
+        guard signer.ring.number >= before?.ring ?? 0 else {
+            throw StoreError(.unavailable, key: key, "a newer keyring is needed than this device has read")
+        }
         var hasher = SHA256()
         try body.forEachPiece(key: key) { piece throws(StoreError) in hasher.update(bufferPointer: piece) }
         return try Endorsement(
-            of: hasher.finalize(), key: key, predecessor: predecessor, by: signer, container: authority.container
-        ).bytes
+            of: hasher.finalize(), key: key, predecessor: before?.hash ?? Endorsement.noPredecessor, by: signer,
+            container: authority.container)
     }
 
-    /// The hash of a commit, which is read if this device has not seen it since it started.
-    private func hash(
+    /// What is known of a commit, which is read if this device has not seen it since it started.
+    ///
+    /// - Returns: `nil` when nobody can know it: in a copy of a container whose log was trimmed.
+    private func entry(
         of number: UInt64, for key: String, _ read: (String) async throws(StoreError) -> Found
-    ) async throws(StoreError) -> Data {
-        if let known = entry(number) { return known.hash }
+    ) async throws(StoreError) -> Entry? {
+        if let known = entry(number) { return known }
         switch try await read(Self.commitKey(number)) {
         case .present: break
         case .missing: throw StoreError(.unavailable, key: key, "the commit before it, \(number), is not there")
-        // A snapshot of it would have its hash. Where there is none, nobody can know it: as in a copy of a container.
+        // A snapshot of it has its hash.
         case .trimmed: _ = try await read(Self.snapshotKey(number))
         }
-        return entry(number)?.hash ?? Endorsement.noPredecessor
+        return entry(number)
     }
 
     /// A commit of this device has landed.
-    func note(commit number: UInt64, hash: Data) {
-        guard let ring = authority.signer?.ring.number else { return }
-        add(Entry(number: number, hash: hash, ring: ring))
+    func note(commit number: UInt64, _ endorsement: Endorsement, hash: Data) {
+        add(Entry(number: number, hash: hash, ring: endorsement.ring.number))
     }
 
     // MARK: Reading
@@ -138,6 +141,7 @@ package final class SealedHistory: Sendable {
         }
         let ring = endorsement.ring.number
         switch place {
+        case .description: break
         case .snapshot(let number):
             if let known = entry(number), known.hash != endorsement.predecessor { throw Self.fork(number, key) }
             add(Entry(number: number, hash: endorsement.predecessor, ring: ring))

@@ -71,7 +71,7 @@ package struct Enrolment: Sendable {
         }
         let chain = try await KeyringStore(store: base, container: container).chain()
         try chain.check(root, try chain.open(keys, of: device))
-        return try KeyringMemory(chain, .device(device, keys: keys.bytes))
+        return KeyringMemory(chain, .device(device, keys: keys.bytes))
     }
 
     /// Takes request and answer away; what cannot be deleted is harmless.

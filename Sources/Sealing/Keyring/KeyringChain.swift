@@ -22,7 +22,9 @@ package struct KeyringChain: Sendable {
     }
 
     package private(set) var newest: Keyring
-    private(set) var object: KeyringObject
+    private var object: KeyringObject
+    /// The newest version as the store has it: its hash is of these bytes.
+    private(set) var bytes: [UInt8]
     /// Of the newest.
     package private(set) var pin: Pin
     /// From version 1 on.
@@ -35,6 +37,7 @@ package struct KeyringChain: Sendable {
     /// - Throws: ``KeyringError`` with `damaged`.
     package init(first bytes: [UInt8]) throws(KeyringError) {
         object = try KeyringObject(bytes: bytes)
+        self.bytes = bytes
         newest = try object.unverified()
         guard newest.number == 1, newest.previous == nil, newest.epoch == 1,
             let founder = newest.member(newest.maker), founder.mayChangeKeyring, object.isSigned(by: founder.signingKey)
@@ -49,6 +52,7 @@ package struct KeyringChain: Sendable {
     /// - Throws: ``KeyringError`` with `damaged`.
     init(known bytes: [UInt8], founder: Data, versions: [Version]) throws(KeyringError) {
         object = try KeyringObject(bytes: bytes)
+        self.bytes = bytes
         newest = try object.unverified()
         self.founder = founder
         pin = Pin(number: newest.number, hash: KeyringObject.hash(bytes))
@@ -73,7 +77,7 @@ package struct KeyringChain: Sendable {
             throw .notDescended("keyring \(number) is not signed by a device that may change it")
         }
         try checkSuccession(ring)
-        (newest, self.object) = (ring, object)
+        (newest, self.object, self.bytes) = (ring, object, bytes)
         pin = Pin(number: number, hash: KeyringObject.hash(bytes))
         versions.append(Version(ring, pin))
     }

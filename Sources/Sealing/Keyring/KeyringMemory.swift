@@ -19,10 +19,10 @@ package struct KeyringMemory: Codable, Hashable, Sendable {
     private let versions: [KeyringChain.Version]
     let access: Access
 
-    init(_ chain: KeyringChain, _ access: Access) throws(KeyringError) {
+    init(_ chain: KeyringChain, _ access: Access) {
         container = chain.newest.container
         founder = chain.founder
-        ring = Data(try chain.object.bytes())
+        ring = Data(chain.bytes)
         versions = chain.versions
         self.access = access
     }
@@ -46,6 +46,11 @@ package struct KeyringMemory: Codable, Hashable, Sendable {
 
     /// Whether the device could not be enrolled.
     package var isGuest: Bool { if case .guest = access { true } else { false } }
+
+    /// Who may write, as far as the version that is kept tells.
+    package func authority() throws(KeyringError) -> any HistoryAuthority {
+        KeyringAuthority(try chain(), author(at: 0))
+    }
 
     /// Whether the device's changes are accepted by others, as far as it knows.
     package func mayWrite() throws(KeyringError) -> Bool { try chain().signer(author(at: 0)) != nil }

@@ -85,7 +85,7 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
             return true
         }
         guard isNewer else { return }
-        notebook.remember(try KeyringMemory(chain, memory.access))
+        notebook.remember(KeyringMemory(chain, memory.access))
     }
 }
 

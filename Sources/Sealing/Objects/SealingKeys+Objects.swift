@@ -4,7 +4,7 @@ package import Remote
 extension SealingKeys {
     /// The container's description, as it is known above. The store has a `container.json` in plain text as well, which
     /// only says that the container is sealed.
-    private static let description = "container.json"
+    static let description = "container.json"
 
     /// Beside the keyrings: what is left of a container that was never finished is in nobody's way.
     private var storedDescription: String { KeyringStore.directory(of: container) + "container" }

@@ -14,7 +14,7 @@ struct PassphraseOptions: ParsableArguments {
 
     /// For the commands that open a container.
     var unlocking: Unlocking {
-        Unlocking { [self] url throws(DaemonError) in
+        Unlocking(isExpected: passphraseFile != nil) { [self] url throws(DaemonError) in
             do {
                 return try secret(for: url)
             } catch {

@@ -269,7 +269,7 @@ extension RealMount {
                     #"cd "$1"; mkdir d; seq 500000 > d/large; echo one > d/f; setfattr -n user.k -v v d/f; ln -s d/f l"#,
                     a.point)
                 try await a.sync()
-                try await Command.script(#"cd "$1"; echo two > d/f; echo gone > g"#, a.point)
+                try await Command.script(#"cd "$1"; echo second-version > d/f; echo gone > g"#, a.point)
                 try await a.sync()
                 try await Command.script(#"rm "$1/g""#, a.point)
                 try await a.sync()
@@ -280,11 +280,19 @@ extension RealMount {
                 let copied = try await container.dewpoint(
                     ["container", "copy", container.url, safe, "--recovery-file", directory + "/code"] + encrypting)
                 #expect(copied.hasPrefix("copied: ") && copied.contains("up to commit"), "\(copied)")
+                let exchanged = try await Command.run(
+                    [
+                        container.binary, "mount", container.url, directory + "/none", "--state",
+                        directory + "/none-state",
+                        "--passphrase-file", directory + "/new",
+                    ], limit: .seconds(60), environment: container.environment)
+                #expect(exchanged.status == 64)
+                #expect(exchanged.errors.contains("is not encrypted, although a passphrase file was given"))
                 // Again: what is there is skipped.
                 let again = try await container.dewpoint(
                     ["container", "copy", container.url, safe, "--json"] + encrypting)
                 #expect(again.contains("\"objectCount\" : 0"), "\(again)")
-                #expect(try await Command.run(["grep", "-rl", "two", directory + "/safe"]).output == "")
+                #expect(try await Command.run(["grep", "-rl", "second-version", directory + "/safe"]).output == "")
                 let restored = try await container.dewpoint(
                     ["container", "copy", safe, back, "--passphrase-file", directory + "/code"])
                 #expect(restored.hasPrefix("copied: "))
@@ -361,19 +369,17 @@ extension RealMount {
                 let other = container.directory + "/plain"
                 try await container.dewpoint(
                     ["container", "create", "file://" + other, "--id", MountedContainer.identifier])
+                try await container.a.unmount()
                 try await Command.script(#"rm -r "$1"; cp -a "$2" "$1""#, container.remote, other)
+                try await container.a.mount()
+                #expect(try await Command.check(["cat", container.a.path("f")]) == "text\n")
                 try await Command.script(#"echo secret > "$1/g""#, container.a.point)
                 let refused = try await Command.run(
                     [container.binary, "sync", container.a.point, "--wait"], limit: .seconds(30),
                     environment: container.environment)
                 #expect(!refused.succeeded)
-                #expect(try await Command.check(["cat", container.a.path("f")]) == "text\n")
-                try await container.a.unmount()
-                try await container.a.mount()
                 #expect(try listing(container.a.point) == ["f", "g"])
                 #expect(try await Command.run(["grep", "-rl", "secret", container.remote]).output == "")
-                // Its own keyring is known too.
-                try await Command.script(#"rm -r "$1"/*"#, container.remote)
             }
         }
     }

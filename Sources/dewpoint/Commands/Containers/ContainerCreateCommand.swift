@@ -121,7 +121,7 @@ struct ContainerCreateCommand: AsyncParsableCommand {
         try recovery.giveOut(code)
         let state = StateDirectory(container: identity.id, environment: ProcessInfo.processInfo.environment)
         do throws(DaemonError) {
-            try state.keep(memory, of: location)
+            try state.keep(memory, of: identity, at: location)
         } catch {
             CommandFailure.say(
                 "this device cannot keep its keys, so the first mount asks for the passphrase: \(error.description)")

@@ -134,7 +134,7 @@ struct MountPlan {
             location, state: state, unlocking: passphrase?.unlocking ?? .refused)
         let place = state ?? StateDirectory(container: remote.identity.id, environment: environment)
         if let memory = try await remote.enrolled(place, deviceName: chosenDeviceName(place)) {
-            try place.keep(memory, of: location)
+            try place.keep(memory, of: remote.identity, at: location)
         }
         return place
     }

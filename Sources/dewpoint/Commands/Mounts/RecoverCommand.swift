@@ -112,7 +112,9 @@ struct RecoverCommand: AsyncParsableCommand {
     }
 
     private func mount(_ work: RecoveryPlace, as device: String, _ status: ContainerStatus) async throws {
-        let location = try StateDirectory(path: status.state).location()
+        let state = StateDirectory(path: status.state)
+        let location = try state.location()
+        try state.lendKeyring(to: work.state)
         var plan = MountPlan(url: location.url, mountpoint: work.mountpoint)
         plan.endpoint = location.endpoint
         plan.region = location.region
