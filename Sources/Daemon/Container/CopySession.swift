@@ -1,5 +1,5 @@
 import Foundation
-package import Model
+import Model
 package import Remote
 package import Sealing
 
@@ -35,7 +35,7 @@ package struct CopySession: Sendable {
                     at: targetLocation, identity: source.identity, passphrase: passphrase, recovery: recovery,
                     deviceName: deviceName)
                 try whenCreated()
-                let person = Unlocking { _ throws(DaemonError) in .passphrase(passphrase) }
+                let person = Unlocking(isExpected: true) { _ throws(DaemonError) in .passphrase(passphrase) }
                 target = try await RemoteContainer.open(targetLocation, unlocking: person)
                 return
             }
@@ -62,8 +62,6 @@ package struct CopySession: Sendable {
             return false
         }
     }
-
-    package var identity: ContainerIdentity { source.identity }
 
     /// - Parameter scratch: A directory for objects on their way.
     package func run(scratch: String) async throws(DaemonError) -> ContainerCopy.Report {

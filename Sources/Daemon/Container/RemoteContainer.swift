@@ -95,8 +95,8 @@ package struct RemoteContainer: Sendable {
             guard case .plain(let container) = found, !unlocking.isExpected else {
                 throw DaemonError(
                     .usage,
-                    "the container at \(location.url) is not encrypted, although a passphrase file was given; if it should "
-                        + "be, somebody has exchanged it")
+                    "the container at \(location.url) is not encrypted, although a passphrase file was given, or an "
+                        + "encrypted one was asked for; if it should be, somebody has exchanged it")
             }
             return RemoteContainer(location: location, container: container, link: control, metrics: metrics)
         }

@@ -4,9 +4,9 @@ package import Foundation
 /// A commit in words that two people can compare: whoever has seen the same commit has seen the same history, as each
 /// commit has the hash of the one before.
 ///
-///     commit 42: lusab-babad gutih-tugad
+///     commit 42: lusab-babad-gutih-tugad-mudof-sakat
 ///
-/// Each word has 16 bits (proquints, arXiv:0901.4016). Six of them are 96 bits of a hash: too many for somebody to make
+/// Each word has 16 bits (proquints, arXiv:0901.4016). Six of them are 96 bits of a hash: too many for anybody to make
 /// two histories with the same words.
 package struct Checkpoint: Sendable {
     private static let wordCount = 6

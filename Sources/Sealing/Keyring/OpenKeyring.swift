@@ -43,8 +43,6 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
 
     package var keys: SealingKeys { state.withLock { $0.keys } }
 
-    package var newest: Keyring { state.withLock { $0.chain.newest } }
-
     package func renew() async throws(StoreError) {
         var chain = state.withLock { $0.chain }
         do throws(KeyringError) {

@@ -13,8 +13,11 @@ struct PassphraseOptions: ParsableArguments {
     var passphraseFile: String?
 
     /// For the commands that open a container.
-    var unlocking: Unlocking {
-        Unlocking(isExpected: passphraseFile != nil) { [self] url throws(DaemonError) in
+    var unlocking: Unlocking { unlocking(isExpected: passphraseFile != nil) }
+
+    /// - Parameter isExpected: Whether a plain container is refused.
+    func unlocking(isExpected: Bool) -> Unlocking {
+        Unlocking(isExpected: isExpected) { [self] url throws(DaemonError) in
             do {
                 return try secret(for: url)
             } catch {

@@ -288,6 +288,21 @@ extension RealMount {
                     ], limit: .seconds(60), environment: container.environment)
                 #expect(exchanged.status == 64)
                 #expect(exchanged.errors.contains("is not encrypted, although a passphrase file was given"))
+                // A plain copy that was begun is not continued where an encrypted one is asked for.
+                let half = "file://\(directory)/half"
+                try await container.dewpoint(["container", "copy", container.url, half])
+                let plain = try await Command.run(
+                    [container.binary, "container", "copy", container.url, half, "--encrypt"], limit: .seconds(60),
+                    environment: container.environment)
+                #expect(
+                    plain.status == 64 && plain.errors.contains("an encrypted one was asked for"), "\(plain.errors)")
+                // One that fails leaves no file of a code, so that it can be made again.
+                let failed = try await Command.run(
+                    [
+                        container.binary, "container", "copy", container.url, "file:///proc/none", "--recovery-file",
+                        directory + "/unused",
+                    ] + encrypting, limit: .seconds(60), environment: container.environment)
+                #expect(!failed.succeeded && !FileManager.default.fileExists(atPath: directory + "/unused"))
                 // Again: what is there is skipped.
                 let again = try await container.dewpoint(
                     ["container", "copy", container.url, safe, "--json"] + encrypting)

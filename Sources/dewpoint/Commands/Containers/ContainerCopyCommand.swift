@@ -68,15 +68,25 @@ struct ContainerCopyCommand: AsyncParsableCommand {
         var new = PassphraseOptions()
         new.passphraseFile = newPassphraseFile
         let code = RecoveryCode()
-        let session = try await CopySession(
-            from: from, unlocking: passphrase.unlocking, to: to, targetUnlocking: new.unlocking
-        ) {
-            guard encrypt else { return .plain }
-            let words = try new.newPassphrase(takesEnvironment: false)
-            try recovery.prepare()
-            return .encrypted(passphrase: words, recovery: code, deviceName: MountPlan.hostName())
-        } whenCreated: {
-            try recovery.giveOut(code)
+        var isCodePending = false
+        let session: CopySession
+        do {
+            session = try await CopySession(
+                from: from, unlocking: passphrase.unlocking, to: to,
+                targetUnlocking: new.unlocking(isExpected: encrypt)
+            ) {
+                guard encrypt else { return .plain }
+                let words = try new.newPassphrase(takesEnvironment: false)
+                try recovery.prepare()
+                isCodePending = true
+                return .encrypted(passphrase: words, recovery: code, deviceName: MountPlan.hostName())
+            } whenCreated: {
+                try recovery.giveOut(code)
+                isCodePending = false
+            }
+        } catch {
+            if isCodePending { recovery.discard() }
+            throw error
         }
         let scratch = try CopyScratch()
         defer { scratch.remove() }
