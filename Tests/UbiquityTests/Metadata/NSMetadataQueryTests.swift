@@ -142,8 +142,12 @@ import Testing
     }
 
     private final class Replacer: NSObject, NSMetadataQueryDelegate {
+        /// Whether the query said that it gathers, each time an object was asked for.
+        let wasGathering = Mutex<[Bool]>([])
+
         func metadataQuery(_ query: NSMetadataQuery, replacementObjectForResultObject result: NSMetadataItem) -> Any {
-            "object \(result.value(forAttribute: NSMetadataItemFSNameKey) ?? "")"
+            wasGathering.withLock { $0.append(query.isGathering) }
+            return "object \(result.value(forAttribute: NSMetadataItemFSNameKey) ?? "")"
         }
 
         func metadataQuery(
@@ -170,6 +174,18 @@ import Testing
             stop.pointee = ObjCBool(index == 1)
         }
         #expect(seen == [2, 1])
+    }
+
+    @Test func `a query gathers until its results can be seen`() {
+        let query = Self.query(FakeDaemon([.sample("a"), .sample("b")]))
+        let delegate = Replacer()
+        query.delegate = delegate
+        let watcher = Watcher(query)
+        query.start()
+        #expect(watcher.next()?.name == .NSMetadataQueryDidStartGathering)
+        #expect(watcher.next()?.name == .NSMetadataQueryDidFinishGathering)
+        #expect(delegate.wasGathering.withLock { $0 } == [true, true])
+        #expect(!query.isGathering && query.resultCount == 2)
     }
 
     @Test func `a query without mounted containers finishes without results`() {

@@ -22,6 +22,8 @@ final class MetadataQueryRun: @unchecked Sendable {
         var results: MetadataResults
         /// By the number of the container.
         var mountpoints: [String] = []
+        /// Until all results of the gathering phase can be seen, not only until they are known.
+        var isGathering = true
         var isStopped = false
     }
 
@@ -52,7 +54,7 @@ final class MetadataQueryRun: @unchecked Sendable {
     }
 
     var results: MetadataResults { state.withLock { $0.results } }
-    var isGathering: Bool { state.withLock { $0.machine.isGathering && !$0.isStopped } }
+    var isGathering: Bool { state.withLock { $0.isGathering && !$0.isStopped } }
 
     // MARK: Events of the program
 
@@ -170,8 +172,10 @@ final class MetadataQueryRun: @unchecked Sendable {
             query.delegate?.metadataQuery(query, replacementObjectForResultObject: item) ?? item
         }
         let isStopped = state.withLock { state in
-            if !state.isStopped { state.results = results }
-            return state.isStopped
+            guard !state.isStopped else { return true }
+            state.results = results
+            if delivery.kind == .finished { state.isGathering = false }
+            return false
         }
         return isStopped ? nil : changes
     }
