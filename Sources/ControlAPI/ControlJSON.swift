@@ -1,4 +1,5 @@
 package import Foundation
+import Model
 
 /// The JSON format of the control API and of `--json`: keys sorted, slashes unescaped.
 package enum ControlJSON {
@@ -10,6 +11,6 @@ package enum ControlJSON {
     }
 
     package static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        try JSONDecoder().decode(type, from: data)
+        try ForeignJSON.decode(type, from: data)
     }
 }

@@ -57,7 +57,7 @@ extension DaemonError {
         case .invalid:
             self.init(.usage, "\(url) cannot be used: \(reason)")
         case .corrupt:
-            self.init(.failed, "the container at \(url) is damaged: \(reason)")
+            self.init(.failed, "the container at \(url) is damaged: \(error.sentence)")
         case .cancelled:
             self.init(.failed, "cancelled before the store at \(url) had answered")
         }

@@ -33,8 +33,18 @@ package struct SealedContainer: Sendable {
     /// - Throws: ``StoreError`` as ``Container/open(in:)``.
     package static func look(in base: any ObjectStore) async throws(StoreError) -> Found {
         let text = try await Container.read(base)
-        // What is no stub is judged by who opens a plain container.
-        guard let stub = try? JSONDecoder().decode(Stub.self, from: Data(text)), stub.format == Keyring.format else {
+        if let stub = try? ForeignJSON.decode(Stub.self, from: Data(text)), stub.format == Keyring.format {
+            return .sealed(SealedContainer(stub.uuid, base))
+        }
+        do throws(StoreError) {
+            if let found = try? ForeignJSON.decode(Format.self, from: Data(text)), found.format >= Keyring.format {
+                guard found.format == Keyring.format else {
+                    let newer = NewerFormat(format: found.format, supported: Keyring.format)
+                    throw StoreError(.invalid, key: key, newer.sentence)
+                }
+                throw StoreError(.corrupt, key: key, "uuid is missing, or is none")
+            }
+            // What is no stub is judged by who opens a plain container.
             return .plain(try Container.open(text, in: base))
         }
         return .sealed(SealedContainer(stub.uuid, base))

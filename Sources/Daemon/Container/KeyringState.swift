@@ -15,7 +15,7 @@ extension StateDirectory {
     func keyring() throws(DaemonError) -> KeyringMemory? {
         guard FileManager.default.fileExists(atPath: keyringFile) else { return nil }
         do {
-            return try JSONDecoder().decode(KeyringMemory.self, from: Data(contentsOf: URL(filePath: keyringFile)))
+            return try ForeignJSON.decode(KeyringMemory.self, from: Data(contentsOf: URL(filePath: keyringFile)))
         } catch {
             throw DaemonError(
                 .failed,
@@ -38,7 +38,7 @@ extension StateDirectory {
     /// next one is verified by its signature only.
     var newestCommit: SealedHistory.Entry? {
         guard let data = FileManager.default.contents(atPath: historyFile) else { return nil }
-        return try? JSONDecoder().decode(SealedHistory.Entry.self, from: data)
+        return try? ForeignJSON.decode(SealedHistory.Entry.self, from: data)
     }
 
     /// That commit in words.

@@ -30,7 +30,7 @@ extension StateDirectory {
     /// The identity of the container of this state, wherever it is now.
     private var identity: ContainerIdentity? {
         guard let data = FileManager.default.contents(atPath: identityFile) else { return nil }
-        return try? JSONDecoder().decode(ContainerIdentity.self, from: data)
+        return try? ForeignJSON.decode(ContainerIdentity.self, from: data)
     }
 
     /// The identity of the container at a location; `nil` if this is not its state, or there is no state yet.

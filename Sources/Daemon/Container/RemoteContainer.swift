@@ -20,6 +20,8 @@ package struct RemoteContainer: Sendable {
 
     var url: String { location.url }
 
+    var isEncrypted: Bool { container.store is SealedStore }
+
     /// - Throws: ``DaemonError`` with `cannotCreate` within another container: its garbage collection would see the
     ///   objects of both.
     package static func create(at location: ContainerLocation, identity: ContainerIdentity) async throws(DaemonError) {
@@ -106,7 +108,10 @@ package struct RemoteContainer: Sendable {
                 location: location, container: try await Container.open(in: unlocked.store), link: control,
                 metrics: metrics, unlocked: unlocked)
         } catch {
-            throw DaemonError(error, url: location.url)
+            guard error.code == .notFound else { throw DaemonError(error, url: location.url) }
+            // There is a container: its keyring was opened.
+            throw DaemonError(
+                StoreError(.corrupt, key: unlocked.descriptionKey, "it is missing"), url: location.url)
         }
     }
 

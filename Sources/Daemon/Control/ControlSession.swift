@@ -81,20 +81,17 @@ private struct ControlSession: Sendable {
     /// Handles line after line; the end of the body is the end of the session.
     private func read(_ body: RequestBody, _ session: SessionID, _ stream: LineStream<SessionEvent>) async throws {
         var reader = LineReader(byteLimit: SessionRequest.lineByteLimit)
-        let decoder = JSONDecoder()
         for try await piece in body {
             reader.append(piece.readableBytesView)
-            while let line = try reader.next() { carryOut(line, decoder, session, stream) }
+            while let line = try reader.next() { carryOut(line, session, stream) }
         }
-        if let line = reader.last() { carryOut(line, decoder, session, stream) }
+        if let line = reader.last() { carryOut(line, session, stream) }
     }
 
-    private func carryOut(
-        _ line: Data, _ decoder: JSONDecoder, _ session: SessionID, _ stream: LineStream<SessionEvent>
-    ) {
+    private func carryOut(_ line: Data, _ session: SessionID, _ stream: LineStream<SessionEvent>) {
         let request: SessionRequest
         do {
-            request = try decoder.decode(SessionRequest.self, from: line)
+            request = try ForeignJSON.decode(SessionRequest.self, from: line)
         } catch {
             return stream.send(
                 .refused(RequestRefused(code: .invalid, message: "invalid request: \(DecodingFault.sentence(error))")))

@@ -23,7 +23,7 @@ enum ContainerCoding {
         -> Value
     {
         do {
-            return try JSONDecoder().decode(type, from: Data(text))
+            return try ForeignJSON.decode(type, from: Data(text))
         } catch let error as NewerFormat {
             throw StoreError(.invalid, key: key, error.sentence)
         } catch {
@@ -41,6 +41,7 @@ enum ContainerCoding {
         _ path: [String], with value: Int64?, in text: [UInt8], key: String
     ) throws(StoreError) -> [UInt8] {
         do {
+            try ForeignJSON.check(Data(text))
             let object = try JSONSerialization.jsonObject(with: Data(text))
             let changed = replacing(path[...], with: value, in: object as? [String: Any] ?? [:])
             return Array(

@@ -1,4 +1,5 @@
 import Foundation
+import Model
 import Remote
 import Subprocess
 
@@ -94,7 +95,7 @@ struct CredentialProcess: Equatable, Sendable {
     private func credentials(in output: [UInt8]) throws(StoreError) -> Credentials {
         let wrong = CredentialSource.refusal(
             "\(origin) must print a JSON object with Version 1, AccessKeyId and SecretAccessKey")
-        guard let document = try? JSONDecoder().decode(CredentialDocument.self, from: Data(output)),
+        guard let document = try? ForeignJSON.decode(CredentialDocument.self, from: Data(output)),
             document.version == 1
         else { throw wrong }
         do throws(CredentialDocument.Fault) {

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Model
 import NIOCore
 import NIOHTTP1
 import Remote
@@ -98,7 +99,7 @@ struct MetadataClient: Sendable {
     }
 
     private func credentials(_ body: [UInt8], origin: String) throws(StoreError) -> Credentials {
-        guard let document = try? JSONDecoder().decode(CredentialDocument.self, from: Data(body)),
+        guard let document = try? ForeignJSON.decode(CredentialDocument.self, from: Data(body)),
             document.code == nil || document.code == "Success"
         else { throw unavailable("\(origin) sent no credentials") }
         do throws(CredentialDocument.Fault) {

@@ -1,5 +1,6 @@
 import Crypto
 package import Foundation
+import Model
 package import Remote
 
 /// A device that asks to be enrolled by one that is, with a code that a person carries from the one to the other.
@@ -66,7 +67,7 @@ package struct Enrolment: Sendable {
     ///   the answer vouches for.
     package func answer() async throws(KeyringError) -> KeyringMemory? {
         guard let bytes = try await Self.read(base, Self.key(code, "answer")) else { return nil }
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: bytes), let root = open(answer) else {
+        guard let answer = try? ForeignJSON.decode(Answer.self, from: bytes), let root = open(answer) else {
             throw .damaged("the answer in the store is not one to this code")
         }
         let chain = try await KeyringStore(store: base, container: container).chain()
@@ -104,7 +105,7 @@ package struct Enrolment: Sendable {
             throw .refused("no device asks with this code here: check it, and that it asks for the same container")
         }
         guard digest(bytes) == code.bytes.prefix(16)[...],
-            let request = try? JSONDecoder().decode(Request.self, from: bytes)
+            let request = try? ForeignJSON.decode(Request.self, from: bytes)
         else {
             throw .damaged("the request in the store is not that of the device which shows this code")
         }

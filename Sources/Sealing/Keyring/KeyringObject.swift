@@ -1,5 +1,6 @@
 import Crypto
 package import Foundation
+import Model
 
 /// A version of the keyring as it is stored, with what shows who made it.
 ///
@@ -49,7 +50,7 @@ package struct KeyringObject: Codable, Hashable, Sendable {
     /// - Throws: ``KeyringError`` with `damaged`.
     package init(bytes: [UInt8]) throws(KeyringError) {
         guard bytes.count <= Self.byteLimit else { throw .damaged("longer than \(Self.byteLimit >> 20) MiB") }
-        guard let object = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else {
+        guard let object = try? ForeignJSON.decode(Self.self, from: Data(bytes)) else {
             throw .damaged("not a keyring")
         }
         self = object
@@ -63,7 +64,7 @@ package struct KeyringObject: Codable, Hashable, Sendable {
     ///
     /// - Throws: ``KeyringError`` with `damaged` when it breaks a rule.
     func unverified() throws(KeyringError) -> Keyring {
-        guard let ring = try? JSONDecoder().decode(Keyring.self, from: keyring) else { throw .damaged("not a keyring") }
+        guard let ring = try? ForeignJSON.decode(Keyring.self, from: keyring) else { throw .damaged("not a keyring") }
         guard ring.format == Keyring.format else {
             throw .parameters("a keyring of format \(ring.format), where \(Keyring.format) is needed")
         }

@@ -70,7 +70,7 @@ extension RealMount {
 
         @Test func `clients that drip, rest or read nothing keep nobody from the port of the metrics`() async throws {
             try await MountedContainer.with(devices: []) { container in
-                let port = Int.random(in: 20_000..<32_000)
+                let port = FreePort.random()
                 try await container.a.mount(options: "metrics_port=\(port)")
                 try await attack("\(port)", "/healthz", count: 51)
             }
@@ -86,7 +86,7 @@ extension RealMount {
         func `a user cannot make another's call fail`(attack: String) async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
-                let port = Int.random(in: 20_000..<32_000)
+                let port = FreePort.random()
                 try await a.mount(options: "allow_other,metrics_port=\(port)")
                 let daemon = try #require(Leftovers.daemons(mentioning: a.state).first)
                 try await Driver.run(
