@@ -26,7 +26,7 @@ package struct ExtendedAttributes: Sendable {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try Self.checkNotEmpty(name)
-            return try replica.read { try $0.xattr(name, of: inode) }
+            return try replica.look { try $0.xattr(name, of: inode) }
         case .unknown:
             throw FileError(.noAttribute, name)
         case .control(let attribute, let isRaw):
@@ -45,7 +45,7 @@ package struct ExtendedAttributes: Sendable {
 
     /// Only stored attributes: `cp -a`, `rsync -X` and `tar --xattrs` never copy the sync state. Related: listxattr(2).
     package func names(of inode: InodeNumber) throws(FileError) -> [String] {
-        try replica.read { try $0.xattrNames(of: inode) }
+        try replica.look { try $0.xattrNames(of: inode) }
     }
 
     /// Related: setxattr(2).

@@ -92,7 +92,7 @@ package final class FileSystem: Sendable {
         let kernelLink = KernelLink()
         let orphans = Orphans(open: open, references: KernelReferences(), kernel: kernelLink) { inode in
             // One that is gone takes no space.
-            (try? replica.read { try $0.attributes(of: inode) }).map { $0.blocks * 512 } ?? 0
+            (try? replica.look { try $0.attributes(of: inode) }).map { $0.blocks * 512 } ?? 0
         }
         let freeSpaceFloor = FreeSpaceFloor(path: context.location.state) { replica.shrinkLog() }
         let downloads = Downloads(
@@ -200,6 +200,7 @@ package final class FileSystem: Sendable {
             group.addTask { await self.coordination.transfers.run { self.syncEngine.uploader.percents } }
             group.addTask { await self.reading.placeholders.run() }
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
+            group.addTask { await upkeep.commitBatches() }
             group.addTask { await upkeep.settle() }
             group.addTask { await upkeep.noticeMappedWrites() }
             group.addTask { await upkeep.syncUnlikeTemporary() }
@@ -230,7 +231,7 @@ package final class FileSystem: Sendable {
 
     package func resolve(_ path: String) throws(FileError) -> InodeNumber {
         do throws(FileError) {
-            return try replica.read { try $0.resolve(path) }
+            return try replica.look { try $0.resolve(path) }
         } catch {
             guard error.code == .notFound else { throw error }
             throw Self.noSuchItem

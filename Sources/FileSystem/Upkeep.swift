@@ -25,6 +25,33 @@ struct Upkeep: Sendable {
         }
     }
 
+    /// Lets small changes share transactions of the index; see ``Replica/startBatches(_:)``.
+    func commitBatches() async {
+        let begun = Signal(limit: 1)
+        do throws(FileError) {
+            try fileSystem.replica.startBatches { begun.raise() }
+        } catch {
+            return fileSystem.logger.warning(
+                "each change has a transaction of its own, which is slower", metadata: ["error": "\(error)"])
+        }
+        while await begun.wait() {
+            // Cancelled: closing commits.
+            guard (try? await fileSystem.environment.sleep(Replica.batchInterval)) != nil else { return }
+            do throws(FileError) { try fileSystem.replica.commitChanges() } catch {
+                fileSystem.logger.error(
+                    "changes are not in the index yet, and kept in its redo log", metadata: ["error": "\(error)"])
+                // After any other error only the next mount goes on.
+                guard error.code == .diskFull, (try? await fileSystem.environment.sleep(Self.fullPause)) != nil else {
+                    return
+                }
+                begun.raise()
+            }
+        }
+    }
+
+    /// How long after it found the disk full a commit of changes is tried again.
+    private static let fullPause = Duration.seconds(5)
+
     /// Interval between two looks for changes through mappings.
     private static let mappingPause = Duration.seconds(1)
 

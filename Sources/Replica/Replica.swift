@@ -55,7 +55,8 @@ package final class Replica: Sendable {
     let descriptors = OpenBytes()
     private let lock: StateLock
     private let log: Descriptor
-    private let reserve: DiskReserve
+    let reserve: DiskReserve
+    let batch = ChangeBatch()
     let appliedNumber: Atomic<CommitNumber>
     let knownQuota: Mutex<ContainerQuota?>
     private let isAlive = Atomic<Bool>(true)
@@ -87,6 +88,18 @@ package final class Replica: Sendable {
     /// `body` must not let its rows escape, and not read or change the replica otherwise.
     /// - Throws: The error of `body`, or why the index cannot be read.
     package func read<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
+        do throws(FileError) {
+            try commitChanges()
+        } catch {
+            // What is done can be read although the disk has no room for the commit.
+            guard error.code == .diskFull else { throw error }
+            return try readNewest(body)
+        }
+        return try readCommitted(body)
+    }
+
+    /// Runs `body` on the state that is committed, as other connections see it.
+    func readCommitted<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
         try translated {
             try checkAlive()
             return try readers.read(body)
@@ -100,15 +113,17 @@ package final class Replica: Sendable {
     /// Runs `body` as one change: all of it or nothing, even after a crash.
     ///
     /// Changes run one after the other. `body` must only use its transaction, for reading too, and not let it escape.
-    /// - Parameter freeing: Whether the change frees disk space: then it may use the reserve.
+    /// - Parameters:
+    ///   - freeing: Whether the change frees disk space: then it may use the reserve.
+    ///   - isLong: Whether it may be longer than the ``RedoLog``: then it is not tried with others in one transaction.
     /// - Throws: The error of `body`, after everything was undone; `diskFull`, after which the replica remains usable.
     @discardableResult
     package func change<Value>(
-        freeing: Bool = false, _ body: (ReplicaTransaction) throws -> Value
+        freeing: Bool = false, isLong: Bool = false, _ body: (ReplicaTransaction) throws -> Value
     ) throws(FileError) -> Value {
         let value: Value
         do throws(FileError) {
-            value = try attempt(body)
+            value = try attempt(isLong: isLong, body)
         } catch {
             guard error.code == .diskFull else { throw error }
             // Disk space that only serves a power failure is worth more now; the error to report is still that the disk
@@ -118,19 +133,42 @@ package final class Replica: Sendable {
                 value = try reserve.lend { () throws(FileError) in
                     // Where the log cannot be shortened, the change may still fit into the reserve.
                     _ = shrinkLog()
-                    return try attempt(body)
+                    return try attempt(isLong: isLong, body)
                 }
             } else {
                 guard shrinkLog() else { throw error }
-                value = try attempt(body)
+                value = try attempt(isLong: isLong, body)
             }
         }
         if freeing { reserve.hold() }
         return value
     }
 
-    private func attempt<Value>(_ body: (ReplicaTransaction) throws -> Value) throws(FileError) -> Value {
-        try translated { try writer.writeWithoutTransaction { try attempt(on: Rows(database: $0), body) } }
+    private func attempt<Value>(
+        isLong: Bool, _ body: (ReplicaTransaction) throws -> Value
+    ) throws(FileError) -> Value {
+        try translated {
+            try writer.writeWithoutTransaction { database in
+                if batch.isOn, !isLong, reserve.isHeld {
+                    // Before the change: an error after it would be taken for one of the change, which is done.
+                    if batch.isFull { try commitBatch(database) }
+                    do { return try attempt(inBatch: database, body) } catch is ChangeBatch.Unbatchable {}
+                }
+                try commitBatch(database)
+                return try attempt(on: Rows(database: database), body)
+            }
+        }
+    }
+
+    private func attempt<Value>(inBatch database: Database, _ body: (ReplicaTransaction) throws -> Value) throws
+        -> Value
+    {
+        do {
+            return try attempt(on: Rows(database: database, recorder: batch.recorder), body)
+        } catch {
+            if batch.isLost(database) { try commitBatch(database) }
+            throw error
+        }
     }
 
     private func attempt<Value>(on rows: Rows, _ body: (ReplicaTransaction) throws -> Value) throws -> Value {
@@ -140,7 +178,7 @@ package final class Replica: Sendable {
         let value: Value
         let followed: IndexChanges?
         do {
-            (value, followed) = try rows.inTransaction {
+            (value, followed) = try inTransaction(rows) {
                 let value = try body(transaction)
                 let followed = try journal.seal(rows)
                 try changes.willCommit()
@@ -160,6 +198,10 @@ package final class Replica: Sendable {
         return value
     }
 
+    private func inTransaction<Value>(_ rows: Rows, _ body: () throws -> Value) throws -> Value {
+        rows.recorder == nil ? try rows.inTransaction(body) : try batch.change(rows, body)
+    }
+
     private func undo(_ changes: BackingChanges) {
         // A simulated crash leaves everything as it is.
         guard isAlive.load(ordering: .relaxed) else { return }
@@ -175,7 +217,13 @@ package final class Replica: Sendable {
         }
         // The change itself is done; the next start clears the remains on the disk.
         if !errors.isEmpty { needsRepair.store(true, ordering: .relaxed) }
-        if postponed.withLock({ $0.isFull }) { try removePostponed() }
+        guard postponed.withLock({ $0.isFull }) else { return }
+        do throws(FileError) {
+            try makeDurable { try commitBatch(rows.database) }
+        } catch {
+            // They stay postponed, and the next change tries it again. Other errors are of the disk, and are told.
+            guard error.code == .diskFull else { throw error }
+        }
     }
 
     /// A simulated crash in a test: from here on nothing is executed any more.
@@ -202,11 +250,18 @@ package final class Replica: Sendable {
     package func makeDurable(namesIn directory: InodeNumber? = nil) throws(FileError) {
         try checkAlive()
         if let directory { try syncNewFiles(in: directory) }
+        try makeDurable { try commitChanges() }
+    }
+
+    private func makeDurable(committing: () throws -> Void) throws(FileError) {
         // A checkpoint syncs the log before it moves anything out of it, so syncing the log is enough.
         let removals = postponed.withLock { $0.take() }
-        do throws(FileError) { try SystemCalls.syncData(log) } catch {
+        do {
+            try committing()
+            try SystemCalls.syncData(log)
+        } catch {
             postponed.withLock { $0.put(back: removals) }
-            throw error
+            throw FileError(index: error)
         }
         remove(removals)
     }
@@ -226,7 +281,7 @@ package final class Replica: Sendable {
 
     private func backingDirectory(_ number: InodeNumber) throws(FileError) -> Descriptor? {
         do {
-            return try read { try backing.directory(number, $0) }
+            return try look { try backing.directory(number, $0) }
         } catch  where error.code == .inputOutput {
             // The directory was renamed between the lookup and the call: within a change nothing moves.
             return try change { try backing.directory(number, $0.rows) }
@@ -249,7 +304,10 @@ package final class Replica: Sendable {
             else {
                 return false
             }
-            try writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+            try writer.writeWithoutTransaction { database in
+                try commitBatch(database)
+                _ = try database.checkpoint(.truncate)
+            }
             return true
         } catch {
             // Even that does not fit, or a reader blocks it: the caller reports that the disk is full.
@@ -276,6 +334,8 @@ package final class Replica: Sendable {
             try transaction.rows.execute("UPDATE inodes SET settled = 2 WHERE settled = 0 AND \(clean)")
             return try transaction.rows.newestRemoved()
         }
+        // What removed the files that are forgotten below must not be lost.
+        try commitChanges()
         let names = unsyncedNames.withLock { $0.takeAll() }
         do throws(FileError) {
             try SystemCalls.syncFileSystem(of: backing.files)
@@ -303,6 +363,7 @@ package final class Replica: Sendable {
     package func close() throws(FileError) {
         try checkAlive()
         backing.spare.remove()
+        try stopBatches()
         try settle()
         try makeDurable()
         try translated {
@@ -314,6 +375,12 @@ package final class Replica: Sendable {
         // Without the marker the next start trusts that index and disk agree.
         if !needsRepair.load(ordering: .relaxed) { try lock.removeRunningMarker() }
         lock.release()
+    }
+
+    /// After an error that leaves changes undone which are acknowledged: nothing is executed any more.
+    func closeUntilRestart() {
+        needsRepair.store(true, ordering: .relaxed)
+        isAlive.store(false, ordering: .relaxed)
     }
 
     /// Releases everything without finishing anything, like a killed process: for crash tests.

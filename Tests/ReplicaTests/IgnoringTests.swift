@@ -157,6 +157,19 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
+    @Test func `a copy that is not local, under a temporary file's name, is synced and its placeholder has its item`()
+        throws
+    {
+        let lab = try Lab()
+        let source = try lab.insertRemote("film", size: 5000)
+        let copy = try lab.makeFile("~$film", bytes: "")
+        #expect(try lab.replica.change { try $0.share(source, with: copy) })
+        #expect(try lab.item("~$film") == nil)
+        #expect(try lab.replica.syncUnlikeTemporary { _ in false } == 1)
+        #expect(try lab.item("~$film") != nil)
+        #expect(try lab.replica.check() == [])
+    }
+
     @Test func `a temporary file that stays is synced`() throws {
         let lab = try Lab()
         try lab.makeFile("lu1.tmp", bytes: "a document")

@@ -33,6 +33,7 @@ import Testing
         try keep("a", of: lab)
         try remove("a", from: lab)
         try lab.replica.makeDurable()
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         try bringBack("a", to: lab)
         try lab.losePowerAndOpen()
@@ -48,6 +49,7 @@ import Testing
         try lab.makeFile("a")
         try keep("a", of: lab)
         _ = try lab.removeFile(try ItemName("a"), in: .root)
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         try bringBack("a", to: lab)
         try lab.losePowerAndOpen()
@@ -64,6 +66,7 @@ import Testing
                 try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
         }
         try lab.forget(try #require(renamed.replaced).inode)
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         try #require(rename(lab.files("f"), lab.files("f~")) == 0)
         try bringBack("f", to: lab)
@@ -83,6 +86,7 @@ import Testing
                 try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
         }
         try lab.forget(try #require(renamed.replaced).inode)
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         try #require(unlink(lab.files("f")) == 0)
         try bringBack("f", to: lab)
@@ -108,6 +112,7 @@ import Testing
             _ = try transaction.setContent(
                 entry, content: Lab.content(size: 9), modified: Timestamp(rawValue: 5), inUse: false)
         }
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         try bringBack("a", to: lab)
         try lab.losePowerAndOpen()
@@ -130,6 +135,7 @@ import Testing
         try lab.forget(try lab.removeFile(try ItemName("inner"), in: directory).inode)
         _ = try lab.removeDirectory(try ItemName("d"), in: .root)
         _ = try lab.removeFile(try ItemName("l"), in: .root)
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         try #require(mkdir(lab.files("d"), 0o700) == 0)
         try bringBack("d/inner", to: lab)
@@ -150,6 +156,7 @@ import Testing
             PlaceholderFile(data: try Data(contentsOf: URL(fileURLWithPath: lab.files(".r.icloud"))))
         }
         let whole = try #require(try placeholder())
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         for name in [".r.icloud", ".gone.icloud"] {
             try bytes.write(toFile: lab.files(name), atomically: false, encoding: .utf8)
@@ -167,6 +174,7 @@ import Testing
         let inode = try lab.makeFile("e", bytes: "")
         _ = try lab.replica.change { try $0.link(inode, in: .root, as: try ItemName("second")) }
         try lab.makeFile("other")
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         for name in ["e", "second"] { try #require(unlink(lab.files(name)) == 0) }
         try lab.losePowerAndOpen()
@@ -180,6 +188,7 @@ import Testing
     @Test func `after a power failure, unknown files are put aside and reported and do not become items`() throws {
         let lab = try Lab()
         try lab.insertRemote("taken")
+        try lab.replica.commitChanges()
         lab.replica.abandon()
         try FileManager.default.createDirectory(atPath: lab.files("new/inner"), withIntermediateDirectories: true)
         for name in ["new/inner/one", "new/one", "taken"] {

@@ -233,6 +233,7 @@ import Testing
         #expect(snapshot.droppedCount == 1)
         let other = try Lab(container: lab.container)
         #expect(try await other.replica.importSnapshot(snapshot))
+        try other.replica.commitChanges()
         let states = try await other.replica.writer.read {
             try String.fetchAll($0, sql: "SELECT hex(h.item) || h.number || h.replaced FROM history h")
         }
@@ -246,6 +247,7 @@ import Testing
 
     @Test func `a damaged earlier state of the index does not reach a snapshot`() async throws {
         let (lab, scratch) = (try source(), try Scratch())
+        try lab.replica.commitChanges()
         try await lab.replica.writer.write {
             try $0.execute(sql: "INSERT INTO history VALUES(zeroblob(16), 9, 0, 1, x'00')")
         }

@@ -48,6 +48,7 @@ import Testing
         _ = try lab.makeDirectory("d")
         try lab.uploadAll()
         #expect(try lab.replica.check() == [])
+        try lab.replica.commitChanges()
         try lab.replica.writer.write { try $0.execute(sql: damage.sql) }
         let found = try lab.replica.check()
         #expect(found.contains("index: \(damage.sentence)"), "\(found)")
@@ -57,6 +58,7 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         try lab.uploadAll()
+        try lab.replica.commitChanges()
         try lab.replica.writer.write { try $0.execute(sql: "UPDATE inodes SET content = x'02' WHERE kind = 0") }
         let found = try lab.replica.read { try $0.inode(inode) }
         #expect(found.hasContent && !found.hasIncoming && found.isLocal && found.attributes.kind == .file)
@@ -71,6 +73,7 @@ import Testing
         try lab.uploadAll()
         let item = try #require(try lab.replica.read { try $0.entries(of: $0.resolve("a")).first?.item })
         _ = try lab.removeFile(lab.name("a"), in: .root)
+        try lab.replica.commitChanges()
         try lab.replica.writer.write { try $0.execute(sql: "UPDATE outbox SET base = x'02'") }
         let id = item.description.replacing("-", with: "").uppercased()
         #expect(try lab.replica.check() == ["index: \(id): the record of a deleted item is damaged"])

@@ -37,7 +37,7 @@ package struct Eviction {
     /// - Throws: ``FileError`` with `busy` for a file that cannot be evicted. Of a directory, all other files are
     ///   evicted first.
     package mutating func evict(_ number: InodeNumber) async throws(FileError) {
-        let inode = try replica.read { try $0.inode(number) }
+        let inode = try replica.look { try $0.inode(number) }
         switch inode.attributes.kind {
         case .file:
             try await evictFile(number, inode)
@@ -52,7 +52,7 @@ package struct Eviction {
         var refusal: FileError?
         for number in try replica.read({ try $0.filesBelow(directory) }) {
             do throws(FileError) {
-                try await evictFile(number, try replica.read { try $0.inode(number) })
+                try await evictFile(number, try replica.look { try $0.inode(number) })
             } catch {
                 switch error.code {
                 // Unlinked in the meantime: there is nothing left to evict.
@@ -67,7 +67,7 @@ package struct Eviction {
     }
 
     private mutating func evictFile(_ number: InodeNumber, _ inode: Inode) async throws(FileError) {
-        let entries = try replica.read { try $0.entries(of: number) }
+        let entries = try replica.look { try $0.entries(of: number) }
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
         let name = entries[0].name
         await awaitRelease(of: number)
@@ -92,7 +92,7 @@ package struct Eviction {
             download.cancel()
             try? await download.waitUntilSettled()
         }
-        guard try replica.read({ try $0.inode(number).isLocal }) else {
+        guard try replica.look({ try $0.inode(number).isLocal }) else {
             try replica.change(freeing: true) { try $0.downloads.discard(of: number) }
             return
         }
@@ -100,7 +100,7 @@ package struct Eviction {
             try evictBytes(number, generation: inode.generation, name)
         } catch {
             // Resume the download of newer bytes.
-            if try replica.read({ try $0.inode(number).hasIncoming }) { try downloads.request(number, because: nil) }
+            if try replica.look({ try $0.inode(number).hasIncoming }) { try downloads.request(number, because: nil) }
             throw error
         }
         let metrics = syncEngine.context.instruments.registry
@@ -134,7 +134,7 @@ package struct Eviction {
             EvictionObstacle.Facts(
                 hasWriters: files.isOpenForWriting(number),
                 isReadByKernel: isReadByKernel(number), isModified: inode.isModified,
-                isQueued: entries.contains(where: \.isQueued), isPinned: try replica.read { try $0.isPinned(number) },
+                isQueued: entries.contains(where: \.isQueued), isPinned: try replica.look { try $0.isPinned(number) },
                 isSynced: !entries.allSatisfy { $0.item == nil }, isLocal: inode.isLocal,
                 isContentKnown: inode.hasIncoming || inode.hasContent))
     }
@@ -145,7 +145,7 @@ package struct Eviction {
     /// - Throws: ``FileError`` with `notFound` for a file without a name.
     func obstacleUnasked(_ number: InodeNumber) throws(FileError) -> EvictionObstacle? {
         try files.recordMappedBytes(of: number)
-        let (inode, entries) = try replica.read { (try $0.inode(number), try $0.entries(of: number)) }
+        let (inode, entries) = try replica.look { (try $0.inode(number), try $0.entries(of: number)) }
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
         if let obstacle = try obstacle(number, inode, entries) { return obstacle }
         if files.open.inode(number) != nil { return .open }
@@ -153,7 +153,7 @@ package struct Eviction {
     }
 
     private func evictBytes(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {
-        if files.open.inode(number) != nil, try replica.read({ try $0.inode(number).hasIncoming }) {
+        if files.open.inode(number) != nil, try replica.look({ try $0.inode(number).hasIncoming }) {
             // Open handles must keep the older bytes while new ones must get the newer bytes: one inode cannot have
             // both.
             throw FileError(.busy, "\(name) is open, and newer bytes of it are not downloaded yet")
@@ -163,7 +163,7 @@ package struct Eviction {
         // Changed while waiting for the store's answer, through a mapping that has ended.
         try replica.noticeBytes(of: number)
         // Pinned while waiting for the store's answer: the caller was told that the file is local.
-        if try replica.read({ try $0.isPinned(number) }) { throw EvictionObstacle.pinned.error(name) }
+        if try replica.look({ try $0.isPinned(number) }) { throw EvictionObstacle.pinned.error(name) }
         try replica.change(freeing: true) { try $0.evict(number, generation: generation) }
     }
 

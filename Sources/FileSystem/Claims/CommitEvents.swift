@@ -38,8 +38,8 @@ struct CommitEvents: AppliedCommitEvents {
     ) throws(FileError) -> [ItemID: Seen] {
         var seen: [ItemID: Seen] = [:]
         for item in items {
-            guard let entry = try replica.read({ try $0.entry(of: item) }) else { continue }
-            let inode = try replica.read { try $0.inode(entry.inode) }
+            guard let entry = try replica.look({ try $0.entry(of: item) }) else { continue }
+            let inode = try replica.look { try $0.inode(entry.inode) }
             seen[item] = Seen(
                 item: try places.item(entry), inode: entry.inode, mode: inode.attributes.mode,
                 modified: inode.attributes.modified, size: inode.attributes.size, target: inode.target,
@@ -77,7 +77,7 @@ struct CommitEvents: AppliedCommitEvents {
         {
             events.changed(new.inode, by: origin)
         }
-        guard new.conflicts != old.conflicts, let entry = try replica.read({ try $0.entry(of: id) }) else { return }
+        guard new.conflicts != old.conflicts, let entry = try replica.look({ try $0.entry(of: id) }) else { return }
         // Not the inode seen above: a quick download may have replaced it.
         let item = try events.places.item(entry)
         for version in new.conflicts.subtracting(old.conflicts).sorted() {

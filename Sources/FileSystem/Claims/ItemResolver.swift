@@ -9,14 +9,14 @@ package struct ItemResolver: Sendable {
 
     /// The location of an inode; for a file with several names, its first. An inode without a name is an orphan.
     package func item(_ inode: InodeNumber) throws(FileError) -> ClaimItem {
-        item(try replica.read { try $0.resolvedPath(of: inode) })
+        item(try replica.look { try $0.resolvedPath(of: inode) })
     }
 
     func item(_ entry: Entry) throws(FileError) -> ClaimItem { try item(entry.name, in: entry.parent) }
 
     /// The item with a name in a directory, or the empty place if there is none.
     func item(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> ClaimItem {
-        item(try replica.read { try $0.resolvedPath(of: name, in: parent) })
+        item(try replica.look { try $0.resolvedPath(of: name, in: parent) })
     }
 
     /// The item or place at a path below the root: only the last component need not exist.
@@ -31,7 +31,7 @@ package struct ItemResolver: Sendable {
     func place(at path: String, followingLink followsLink: Bool) throws(FileError) -> ResolvedPath {
         var path = path
         for _ in 0..<Self.linkLimit {
-            let found = try replica.read { try $0.resolvedPath(at: path) }
+            let found = try replica.look { try $0.resolvedPath(at: path) }
             guard followsLink, let target = found.target else { return found }
             let above = ItemPath(path).components.dropLast()
             guard let next = Self.path(of: target, in: above) else {
@@ -63,9 +63,9 @@ package struct ItemResolver: Sendable {
     /// The path of an item below the root; empty for the root and for an item without a name.
     func path(_ item: ClaimItem) -> String {
         guard let parent = item.parent, let name = item.name else {
-            return item.inode.flatMap { inode in try? replica.read { try $0.path(of: inode) } } ?? ""
+            return item.inode.flatMap { inode in try? replica.look { try $0.path(of: inode) } } ?? ""
         }
-        guard let above = try? replica.read({ try $0.path(of: parent) }) else { return "" }
+        guard let above = try? replica.look({ try $0.path(of: parent) }) else { return "" }
         return above.isEmpty ? name.string : "\(above)/\(name.string)"
     }
 

@@ -131,7 +131,7 @@ final class SyncAccess: SyncCoordination {
         guard let items else { return followers.changedQueued() }
         guard followers.hasFollowers || events.hasFollowers else { return }
         // An item that is gone has no state to tell.
-        let inodes = (try? replica.read { rows in try items.compactMap { try rows.entry(of: $0)?.inode } }) ?? []
+        let inodes = (try? replica.look { rows in try items.compactMap { try rows.entry(of: $0)?.inode } }) ?? []
         followers.changed(inodes)
         for inode in inodes { events.transferred(UbiquityKeys.uploadingError, of: inode) }
     }
@@ -210,12 +210,12 @@ final class SyncAccess: SyncCoordination {
             }
         }
         for tombstone in commit.tombstones {
-            if let entry = try replica.read({ try $0.entry(of: tombstone.id) }) {
+            if let entry = try replica.look({ try $0.entry(of: tombstone.id) }) {
                 try add(places.item(entry), .forDeleting)
             }
         }
         for record in commit.records {
-            let entry = try replica.read { try $0.entry(of: record.id) }
+            let entry = try replica.look { try $0.entry(of: record.id) }
             if let entry {
                 if record.content != entry.base?.content || record.target != entry.base?.target {
                     try add(places.item(entry), .forMerging)
@@ -226,7 +226,7 @@ final class SyncAccess: SyncCoordination {
                 }
             }
             // The item comes to a place that may be claimed, and what is there now makes room.
-            guard let parent = try replica.read({ try $0.directory(of: record.parent) }),
+            guard let parent = try replica.look({ try $0.directory(of: record.parent) }),
                 entry?.parent != parent || entry?.name != record.name
             else { continue }
             try add(places.item(record.name, in: parent), .forMoving)

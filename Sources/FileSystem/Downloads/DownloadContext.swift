@@ -31,6 +31,6 @@ package struct DownloadContext: Sendable {
     /// The pack expected to be read after a pack of a file.
     func nextPack(after pack: PackID, of inode: InodeNumber) -> PackID? {
         // On an error, no pack is read ahead.
-        try? replica.read { try $0.nextPack(after: pack, from: inode) }
+        try? replica.look { try $0.nextPack(after: pack, from: inode) }
     }
 }

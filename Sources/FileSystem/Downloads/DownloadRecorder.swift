@@ -16,10 +16,10 @@ struct DownloadRecorder: Sendable {
     func record(_ error: FileError, of inode: InodeNumber) {
         let fault = ItemFault(downloading: error)
         do throws(FileError) {
-            let isNews = try replica.read { try $0.entries(of: inode).first?.error?.code } != fault.code
+            let isNews = try replica.look { try $0.entries(of: inode).first?.error?.code } != fault.code
             try replica.change { try $0.setError(fault, of: inode) }
             guard isNews else { return }
-            let path = try replica.read { try $0.path(of: inode) }
+            let path = try replica.look { try $0.path(of: inode) }
             logger.log(
                 level: error.code == .corrupt ? .error : .warning, "download failed",
                 metadata: ["path": "\(path)", "error": "\(error)"])

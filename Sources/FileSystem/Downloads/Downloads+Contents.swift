@@ -7,11 +7,11 @@ extension Downloads {
     /// Whether its manifest must be read first.
     func isContentUnknown(_ number: InodeNumber) throws(FileError) -> Bool {
         guard active(number) == nil else { return false }
-        return try replica.read { try $0.inode(number).isContentUnknown }
+        return try replica.look { try $0.inode(number).isContentUnknown }
     }
 
     func learnContent(of number: InodeNumber) async throws(FileError) {
-        guard let record = try replica.read({ try $0.entries(of: number).first?.base }), let reference = record.content
+        guard let record = try replica.look({ try $0.entries(of: number).first?.base }), let reference = record.content
         else {
             throw FileError(.corrupt, "the index has no content for \(number)")
         }

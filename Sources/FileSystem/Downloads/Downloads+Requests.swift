@@ -13,7 +13,7 @@ extension Downloads {
     ///
     /// - Parameter cause: `nil` for a request that continues an earlier one.
     package func request(_ number: InodeNumber, because cause: DownloadCause?) throws(FileError) {
-        let inode = try replica.read { try $0.inode(number) }
+        let inode = try replica.look { try $0.inode(number) }
         guard inode.isDownloadable else { return }
         try replica.change { try $0.setError(nil, of: number) }
         try replica.change { try $0.downloads.setRequested(true, of: number, because: cause?.text) }
@@ -46,7 +46,7 @@ extension Downloads {
             // A failed or cancelled download is not joined: a new request is a new attempt.
             if let ending = active(inode), ending.hasFailed || ending.isCancelled { await ending.waitUntilEnded() }
             // It may have been downloaded, deleted or cancelled while it was queued.
-            let isWanted = try replica.read { try $0.inode(inode).isDownloadable && $0.isDownloadRequested(inode) }
+            let isWanted = try replica.look { try $0.inode(inode).isDownloadable && $0.isDownloadRequested(inode) }
             guard isWanted else { return }
             if try isContentUnknown(inode) { try await learnContent(of: inode) }
             let download = try join(inode)
@@ -76,7 +76,7 @@ extension Downloads {
     @discardableResult
     func retryFailed(atMost limit: Int = .max) -> Bool {
         do throws(FileError) {
-            let failed = try replica.read { try $0.requestedDownloads(failedWith: DownloadRetry.roundFaults) }
+            let failed = try replica.look { try $0.requestedDownloads(failedWith: DownloadRetry.roundFaults) }
                 .filter { active($0) == nil }
             failed.prefix(limit).forEach(enqueue)
             return !failed.isEmpty
@@ -94,7 +94,7 @@ extension Downloads {
         _ number: InodeNumber, because cause: @autoclosure () -> DownloadCause?
     ) throws(FileError) -> Download? {
         if let download = active(number) { return download }
-        return try begin(number, try replica.read { try $0.inode(number) }, because: cause())
+        return try begin(number, try replica.look { try $0.inode(number) }, because: cause())
     }
 
     /// - Parameters:
@@ -108,13 +108,13 @@ extension Downloads {
         guard inode.isDownloadable else { return nil }
         if inode.isContentUnknown {
             throw FileError(
-                .corrupt, "the chunk list of \(try replica.read { try $0.path(of: number) }) cannot be read")
+                .corrupt, "the chunk list of \(try replica.look { try $0.path(of: number) }) cannot be read")
         }
         do throws(FileError) {
             return try join(number, wanted: wanted, because: cause())
         } catch {
             // Its download ended in between.
-            if try replica.read({ try $0.inode(number).isLocal }) { return nil }
+            if try replica.look({ try $0.inode(number).isLocal }) { return nil }
             throw error
         }
     }
@@ -132,7 +132,7 @@ extension Downloads {
                 return try await download.waitUntilSettled()
             } catch {
                 // Truncated or replaced in between: there is nothing left to download.
-                if error.code == .cancelled, try !replica.read({ try $0.inode(number).isDownloadable }) { return }
+                if error.code == .cancelled, try !replica.look({ try $0.inode(number).isDownloadable }) { return }
                 attemptCount += 1
                 guard
                     DownloadRetry.isRepeated(

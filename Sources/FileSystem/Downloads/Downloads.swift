@@ -68,7 +68,7 @@ package final class Downloads: Sendable {
     var byteCountUnderWay: Int64 {
         // Files unlinked meanwhile do not count.
         running.withLock { Array($0.values) }.filter { download in
-            (try? replica.read { try $0.isLocal(download.inode) }) == false
+            (try? replica.look { try $0.isLocal(download.inode) }) == false
         }
         .reduce(0) { $0 + $1.bytesDone }
     }
@@ -151,7 +151,7 @@ package final class Downloads: Sendable {
     /// staging file and its start: the file is then in the user's tree, and may have been changed there.
     private func refusal(of download: Download) -> FileError? {
         do throws(FileError) {
-            guard try replica.read({ try $0.isStaging(download.staging, of: download.inode) }) else {
+            guard try replica.look({ try $0.isStaging(download.staging, of: download.inode) }) else {
                 return FileError(.superseded, "another download of \(download.inode) has ended")
             }
             return nil
@@ -177,7 +177,7 @@ package final class Downloads: Sendable {
         }
         // First, since a later step may fail, and the older bytes would stay forever.
         orphans.insert(old)
-        for entry in try replica.read({ try $0.entries(of: new) }) { kernel.entryChanged(entry.name, in: entry.parent) }
+        for entry in try replica.look({ try $0.entries(of: new) }) { kernel.entryChanged(entry.name, in: entry.parent) }
         return old
     }
 

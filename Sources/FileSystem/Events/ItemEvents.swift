@@ -137,7 +137,7 @@ package final class ItemEvents: Sendable {
     private func names(of inodes: [InodeNumber?]) -> [ClaimItem] {
         guard lockManager.hasClaimsOrPresenters else { return [] }
         return inodes.compactMap(\.self).flatMap { inode in
-            ((try? places.replica.read { try $0.entries(of: inode) }) ?? []).compactMap { try? places.item($0) }
+            ((try? places.replica.look { try $0.entries(of: inode) }) ?? []).compactMap { try? places.item($0) }
         }
     }
 

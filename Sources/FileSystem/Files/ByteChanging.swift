@@ -195,7 +195,7 @@ struct ByteChanging: Sendable {
     /// A write by any user but root clears the set-user-ID and set-group-ID bits. Related: inode(7).
     private func clearSetID(_ number: InodeNumber, _ caller: Caller) throws(FileError) {
         guard caller.user != 0, caller.thread != 0 else { return }
-        let mode = try fileSystem.replica.read { try $0.attributes(of: number).mode }
+        let mode = try fileSystem.replica.look { try $0.attributes(of: number).mode }
         let cleared = AttributeChange.withoutSetID(mode)
         guard cleared != mode else { return }
         _ = try fileSystem.replica.change { try $0.setAttributes(of: number, AttributeChange(mode: cleared)) }

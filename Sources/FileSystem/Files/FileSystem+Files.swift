@@ -61,11 +61,11 @@ extension FileSystem {
     @discardableResult
     package func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
         guard let (descriptor, change) = open.unrecorded else { return false }
-        let before = coordination.events.hasObservers ? try replica.read { try $0.attributes(of: open.number) } : nil
+        let before = coordination.events.hasObservers ? try replica.look { try $0.attributes(of: open.number) } : nil
         open.noteRecorded(try replica.change { try $0.recordBytes(of: open.number, from: descriptor) }, change: change)
         files.open.noteRecording(of: open.number)
         guard let before else { return true }
-        let now = try replica.read { try $0.attributes(of: open.number) }
+        let now = try replica.look { try $0.attributes(of: open.number) }
         if now.size != before.size || now.modified != before.modified {
             coordination.events.changed(open.number, by: caller.map { .program($0) } ?? .engine)
         }

@@ -20,8 +20,8 @@ extension FileSystem {
         guard departed.itemCount > 0 else { return }
         let moved = [renamed.moved] + (renamed.exchanged.map { [$0] } ?? [])
         for number in moved
-        where (try? replica.read { try $0.entries(of: number) }.contains { $0.item == nil }) ?? false {
-            let path = (try? replica.read { try $0.path(of: number) }) ?? ""
+        where (try? replica.look { try $0.entries(of: number) }.contains { $0.item == nil }) ?? false {
+            let path = (try? replica.look { try $0.path(of: number) }) ?? ""
             logger.warning(
                 """
                 an item was moved to a name or into a directory that is not synced: it stays on this device only, and is \

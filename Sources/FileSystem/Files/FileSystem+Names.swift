@@ -12,7 +12,7 @@ extension FileSystem {
     package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
         syncEngine.follower.use.note()
         let moment = files.open.recordingCount
-        return try current(try replica.read { try $0.lookup(name, in: parent) }, since: moment)
+        return try current(try replica.look { try $0.lookup(name, in: parent) }, since: moment)
     }
 
     package func attributes(of inode: InodeNumber) throws(FileError) -> Attributes {
@@ -28,7 +28,7 @@ extension FileSystem {
     package func current(of number: InodeNumber) throws(FileError) -> Attributes {
         let open = files.open.inode(number)
         let unrecorded = open?.unrecordedDescriptor
-        var attributes = try replica.read { try $0.attributes(of: number) }
+        var attributes = try replica.look { try $0.attributes(of: number) }
         // If the file cannot be queried, the index's answer stands, which was true at the last close or fsync.
         guard attributes.kind == .file, let open, let status = try? unrecorded?.status() else { return attributes }
         attributes.isVolatile = open.isVolatile
@@ -63,7 +63,7 @@ extension FileSystem {
     }
 
     package func readLink(_ inode: InodeNumber) throws(FileError) -> String {
-        guard let target = try replica.read({ try $0.inode(inode).target?.string }) else {
+        guard let target = try replica.look({ try $0.inode(inode).target?.string }) else {
             throw FileError(.invalid, "\(inode) is not a symbolic link")
         }
         return target
@@ -92,7 +92,7 @@ extension FileSystem {
     /// Checks the depth limit that the container sets for directories below `Documents`.
     private func checkFolderLevels(in parent: InodeNumber, adding levels: Int = 1) throws(FileError) {
         guard let limit = syncEngine.container.identity.settings.folderLevels.limit,
-            let depth = try replica.read({ try $0.depthBelowDocuments(of: parent) })
+            let depth = try replica.look({ try $0.depthBelowDocuments(of: parent) })
         else { return }
         guard depth + levels <= limit else {
             throw FileError(
@@ -150,14 +150,14 @@ extension FileSystem {
         by caller: Caller
     ) throws(FileError) {
         if parent != newParent, syncEngine.container.identity.settings.folderLevels.limit != nil {
-            let moved = try replica.read { try $0.lookup(name, in: parent) }
+            let moved = try replica.look { try $0.lookup(name, in: parent) }
             if moved.kind == .directory {
                 try checkFolderLevels(
-                    in: newParent, adding: try replica.read { try $0.directoryLevels(of: moved.inode) })
+                    in: newParent, adding: try replica.look { try $0.directoryLevels(of: moved.inode) })
             }
         }
         // A temporary file renamed over another is that file's new state: the index must know its size and times now.
-        if let moved = try? replica.read({ try $0.lookup(name, in: parent) }) {
+        if let moved = try? replica.look({ try $0.lookup(name, in: parent) }) {
             let open = files.open.inode(moved.inode)
             if let open { try recordBytes(of: open) }
             if mode == .replace { try secureReplacement(moved, open, of: newName, in: newParent) }
@@ -185,7 +185,7 @@ extension FileSystem {
         _ moved: Attributes, _ open: OpenInode?, of name: ItemName, in parent: InodeNumber
     ) throws(FileError) {
         guard moved.kind == .file, moved.size > 0,
-            let replaced = try? replica.read({ try $0.lookup(name, in: parent) }),
+            let replaced = try? replica.look({ try $0.lookup(name, in: parent) }),
             replaced.kind == .file, replaced.inode != moved.inode
         else { return }
         let bytes = if let descriptor = open?.descriptor { descriptor } else { try localBytes(moved.inode) }
@@ -213,7 +213,7 @@ extension FileSystem {
     }
 
     package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
-        try replica.read { try $0.parent(of: directory) }
+        try replica.look { try $0.parent(of: directory) }
     }
 }
 

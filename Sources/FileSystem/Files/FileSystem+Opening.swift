@@ -143,7 +143,7 @@ extension FileSystem {
     ///   the path up again.
     private func known(_ number: InodeNumber) throws(FileError) -> Inode {
         do throws(FileError) {
-            return try replica.read { try $0.inode(number) }
+            return try replica.look { try $0.inode(number) }
         } catch {
             guard error.code == .notFound else { throw error }
             throw FileError(.superseded, "\(number) no longer exists")
@@ -155,7 +155,7 @@ extension FileSystem {
         let number = request.inode
         let inode: Inode?
         do throws(FileError) {
-            inode = try replica.read { try $0.inode(number) }
+            inode = try replica.look { try $0.inode(number) }
         } catch  where error.code == .notFound {
             inode = nil
         } catch {

@@ -54,7 +54,7 @@ extension FileSystem {
             return bytes(of: download, for: handle, offset: offset, byteCount: byteCount)
         }
         // Read once for everything that follows: this is on the path to the first byte.
-        let inode = try replica.read { try $0.inode(number) }
+        let inode = try replica.look { try $0.inode(number) }
         if let wait = try stormWait(handle, inode, by: caller) {
             return .pending { [self] () async throws(FileError) in
                 try await wait()
@@ -99,7 +99,7 @@ extension FileSystem {
             } catch {
                 // Truncated in between, which ends the download: the reader gets what is there now.
                 guard [.cancelled, .superseded].contains(error.code),
-                    try replica.read({ try $0.isLocal(handle.inode.number) })
+                    try replica.look({ try $0.isLocal(handle.inode.number) })
                 else {
                     throw error
                 }
@@ -114,7 +114,7 @@ extension FileSystem {
         _ handle: OpenHandle, _ inode: Inode, by caller: Caller
     ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
         guard !handle.hasDemanded else { return nil }
-        if try !replica.read({ try $0.isDownloadRequested(handle.inode.number) }),
+        if try !replica.look({ try $0.isDownloadRequested(handle.inode.number) }),
             let wait = try reading.throttle.admit(handle.process(of: caller), byteCount: inode.attributes.size)
         {
             return wait
@@ -140,7 +140,7 @@ extension FileSystem {
             return try descriptor.seek(offset: offset, whence: whence)
         }
         // Not local: its holes are those of its content.
-        let inode = try replica.read { try $0.inode(handle.inode.number) }
+        let inode = try replica.look { try $0.inode(handle.inode.number) }
         let size = inode.attributes.size
         guard offset >= 0, offset < size else { throw FileError(.noSuchOffset, "\(offset) is past the end") }
         let runs = try inode.content?.runs ?? []

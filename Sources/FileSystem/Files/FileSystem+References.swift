@@ -15,7 +15,7 @@ extension FileSystem {
         for _ in 0..<Self.lookupAttempts {
             let moment = referenceMoment
             let recordings = files.open.recordingCount
-            let found = try replica.read { try $0.lookup(name, in: parent) }
+            let found = try replica.look { try $0.lookup(name, in: parent) }
             // From here on it is not deleted, so that what follows finds it.
             guard reference(found.inode, since: moment) else { continue }
             do throws(FileError) {

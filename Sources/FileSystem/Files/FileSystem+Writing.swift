@@ -150,7 +150,7 @@ extension FileSystem {
 
     /// - Returns: The size of the copy, or `nil` when the bytes must be copied.
     private func share(_ source: OpenInode, with copy: OpenInode, atMost limit: Int) throws(FileError) -> Int? {
-        let size = try replica.read { try $0.attributes(of: source.number).size }
+        let size = try replica.look { try $0.attributes(of: source.number).size }
         // Writes to the copy must be recorded in the index, which otherwise takes it for empty.
         try recordBytes(of: copy)
         guard size > 0, size <= Int64(limit), !copy.isBeingWritten,

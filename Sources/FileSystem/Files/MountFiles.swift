@@ -137,7 +137,7 @@ package final class MountFiles: LocalFiles {
     package func requestDownload(of inode: InodeNumber) {
         do throws(FileError) {
             // While sync of the file is paused, the older bytes stay.
-            if try !context.replica.read({ try $0.isPaused(inode) }) { downloads.enqueue(inode) }
+            if try !context.replica.look({ try $0.isPaused(inode) }) { downloads.enqueue(inode) }
         } catch {
             context.logger.error(
                 "failed to request a download", metadata: ["inode": "\(inode)", "error": "\(error)"])

@@ -8,16 +8,28 @@ import Model
 /// for a damaged value, and SQLite's errors, which the replica translates: see `IndexError.swift`.
 package struct Rows {
     let database: Database
+    /// Notes the statements of a change; `nil` for reading, and for a change with a transaction of its own.
+    var recorder: StatementRecorder?
 
     func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
-        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+        let statement = try database.cachedStatement(sql: sql)
+        guard let recorder else { return try statement.execute(arguments: arguments) }
+        // GRDB's shorter way forgets the values.
+        try statement.setArguments(arguments)
+        try statement.execute()
+        recorder.note(statement)
     }
 
     func first<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (ResultRow) throws -> Value) throws
         -> Value?
     {
-        let rows = try ResultRows(database.cachedStatement(sql: sql), arguments)
-        return try withExtendedLifetime(rows) { try rows.next().map(read) }
+        let statement = try database.cachedStatement(sql: sql)
+        let rows = try ResultRows(statement, arguments)
+        return try withExtendedLifetime(rows) {
+            let value = try rows.next().map(read)
+            recorder?.note(statement)
+            return value
+        }
     }
 
     func all<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (ResultRow) throws -> Value) throws
@@ -117,6 +129,8 @@ enum MetaKey: String {
     case putBack = "put_back"
     /// Counts the transactions that were listed for those who follow the index.
     case changeSequence = "change_sequence"
+    /// The number of the last change in the redo log that is in the index.
+    case batchedChange = "batched_change"
 }
 
 extension InodeNumber {

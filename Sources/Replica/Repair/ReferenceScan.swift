@@ -42,6 +42,7 @@ package final class ReferenceScan: Sendable {
     /// its original's chunks.
     package func add(_ replica: Replica) async throws(FileError) {
         let index = replica.state.index
+        try replica.commitChanges()
         try await addRecords("SELECT base FROM other.entries WHERE base IS NOT NULL", of: index)
         try await attached(index) { database in
             // A file that was unlinked and is still open was in the container less than the retention ago, and needs no
@@ -105,7 +106,8 @@ package final class ReferenceScan: Sendable {
 
     /// Objects that are listed, not referred to and not condemned yet, as far as a replica knows.
     package func unreferenced(by replica: Replica, limit: Int) async throws(FileError) -> [Listed] {
-        try await attached(replica.state.index) { database in
+        try replica.commitChanges()
+        return try await attached(replica.state.index) { database in
             try Row.fetchAll(
                 database,
                 sql: """

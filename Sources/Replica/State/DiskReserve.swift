@@ -40,6 +40,8 @@ final class DiskReserve: Sendable {
         return statvfs(state.path, &room) == 0 && room.f_bavail * room.f_frsize < openingByteCount
     }
 
+    var isHeld: Bool { use.withLock { $0.isHeld } }
+
     /// Allocates the reserve, if there is space and nobody uses it.
     func hold() { use.withLock { hold(&$0) } }
 

@@ -9,6 +9,7 @@
 ///     recovering.PID/     a state that is being recovered into this one's mount; removed by the command, or by the next
 ///     recovered/          files that repair did not know after a power failure, for the user to inspect
 ///     running             boot and mount of the disk, process id of the daemon; left after an unclean end
+///     redo                changes that survive kill -9 and are not in the index yet
 ///     reserve             space for removals on a full disk
 ///     moved               the new path after a move; the directory is no longer a state
 ///     lock                locked by flock(2) while a daemon runs
@@ -27,6 +28,7 @@ package struct ReplicaDirectory: Hashable, Sendable {
     package var aside: String { "\(path)/staging/aside" }
     package var recovered: String { "\(path)/recovered" }
     package var running: String { "\(path)/running" }
+    package var redo: String { "\(path)/redo" }
     package var reserveName: String { "reserve" }
     package var lock: String { "\(path)/lock" }
 }

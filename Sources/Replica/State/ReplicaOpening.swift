@@ -39,7 +39,7 @@ extension Replica {
         try StateDisk.check(state)
         let before = lock.before()
         try BackingAbsence.checkIndex(of: state)
-        let writer = try translated { try openIndex(state) }
+        let writer = try translated { try openIndex(state, afterKilled: before == .killed ? state : nil) }
         let readers = try translated {
             try IndexReaders(limit: readerLimit) {
                 try DatabaseQueue(path: state.index, configuration: configuration(readonly: true))
@@ -94,6 +94,8 @@ extension Replica {
     private static func configuration(readonly: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.readonly = readonly
+        // A batch of changes stays open.
+        configuration.allowsUnsafeTransactions = !readonly
         configuration.journalMode = .wal
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(busySeconds)
@@ -119,7 +121,9 @@ extension Replica {
     }()
 
     /// Opens the index, and brings it to the newest version.
-    static func openIndex(_ state: ReplicaDirectory) throws -> DatabaseQueue {
+    ///
+    /// - Parameter killed: The state of a daemon that was killed: what it had done is made in the index first.
+    static func openIndex(_ state: ReplicaDirectory, afterKilled killed: ReplicaDirectory?) throws -> DatabaseQueue {
         guard hasPrivateLogIndex else {
             throw FileError(.unsupported, "this SQLite has no file system \"unix-excl\": use Debian's libsqlite3-0")
         }
@@ -134,6 +138,9 @@ extension Replica {
             // Data that an earlier run left in the log takes space twice; if it cannot be moved, the first change
             // reports it.
             try? writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+        }
+        if let killed {
+            try writer.writeWithoutTransaction { try RedoLog.replay(of: killed, into: $0) }
         }
         try IndexMigrations.migrator.migrate(writer)
         for path in [state.index, state.log] where access(path, F_OK) == 0 {

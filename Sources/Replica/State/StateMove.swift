@@ -24,8 +24,8 @@ package struct StateMove {
 
     /// Files that are created again, or only describe a daemon.
     private static let leftOut: Set<String> = [
-        "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock", "running", "reserve", "ending", movedName,
-        diskName,
+        "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock", "running", "redo", "reserve", "ending",
+        movedName, diskName,
     ]
     /// A directory that ext4 has in the root of each disk.
     private static let diskName = "lost+found"

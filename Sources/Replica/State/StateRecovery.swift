@@ -64,7 +64,7 @@ package struct StateRecovery {
             try SystemCalls.makeDirectory(ifMissing: directory)
         }
         try copyIndex()
-        let writer = try translated { try Replica.openIndex(new) }
+        let writer = try translated { try Replica.openIndex(new, afterKilled: before == .killed ? old : nil) }
         try translated {
             try writer.write { database in
                 let rows = Rows(database: database)

@@ -47,10 +47,7 @@ extension ReplicaTransaction {
             guard !entry.isExcluded, !isOpen(row.number),
                 try isSynced(sample(of: row), entry.name, in: rows.parentInfo(entry.parent))
             else { continue }
-            let item = environment.makeItemID()
-            try rows.setItem(item, of: entry.name, in: entry.parent)
-            try outbox.enqueue(item)
-            if row.kind == .directory { try carryContents(of: row.number, isSynced: true) }
+            try carryInPlace(entry, row, isSynced: true)
             count += 1
         }
         return count

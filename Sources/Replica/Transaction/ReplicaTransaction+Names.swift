@@ -201,6 +201,12 @@ extension ReplicaTransaction {
         // Its time is part of its record, and must be the same on every device.
         try outbox.enqueueItems(of: directory)
     }
+
+    /// The same for two directories, which may be one.
+    func touch(_ directory: InodeNumber, _ other: InodeNumber) throws {
+        try touch(directory)
+        if other != directory { try touch(other) }
+    }
 }
 
 extension InodeRow {

@@ -59,8 +59,7 @@ extension ReplicaTransaction {
         if item == nil { try clearBase(name, in: parent) }
         try rows.setChanged(row.number, now)
         try moveLinks(row, from: source.parent, to: parent)
-        try touch(source.parent)
-        try touch(parent)
+        try touch(source.parent, parent)
         if let item { try outbox.enqueue(item) }
         if row.kind == .directory, isSynced != (source.item != nil) {
             try carryContents(of: row.number, isSynced: isSynced)
@@ -102,8 +101,7 @@ extension ReplicaTransaction {
         try setInode(of: target, to: row.number, wish)
         try rows.addLinks(other.number, -1, changed: now)
         try rows.setChanged(row.number, now)
-        try touch(source.parent)
-        try touch(target.parent)
+        try touch(source.parent, target.parent)
         try outbox.enqueue(item)
         objects.refreshPlaceholders(source, target.name, target.parent, row, other)
         return RemovedEntry(inode: other.number, kind: other.kind, linkCount: left, item: nil)
@@ -149,8 +147,7 @@ extension ReplicaTransaction {
         }
         try rows.setChanged(row.number, now)
         try rows.setChanged(other.number, now)
-        try touch(source.parent)
-        try touch(target.parent)
+        try touch(source.parent, target.parent)
         objects.refreshPlaceholders(source, target.name, target.parent, row, other)
         return Renamed(
             moved: row.number, exchanged: other.number, requestedDownloads: requestedDownloads, departed: departed)

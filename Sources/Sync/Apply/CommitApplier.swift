@@ -32,7 +32,7 @@ final class CommitApplier: Sendable {
         try local.recordStores()
         let events = try coordination.events(of: commit)
         let before = revived.withLock(\.self)
-        let (effects, after) = try replica.change { transaction in
+        let (effects, after) = try replica.change(isLong: true) { transaction in
             var run = try CommitApplication(
                 commit: commit, findings: findings, transaction: transaction, device: replica.device,
                 deviceName: context.location.deviceName,

@@ -207,11 +207,11 @@ extension Uploader {
     private func noteNewItems(of records: [ItemRecord], in number: CommitNumber) throws(FileError) {
         let items = records.filter { $0.base == 0 }.map(\.id)
         guard !items.isEmpty else { return }
-        try replica.change { try $0.outbox.noteSent(items, in: number) }
+        try replica.change(isLong: true) { try $0.outbox.noteSent(items, in: number) }
     }
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
-        try replica.change { transaction in
+        try replica.change(isLong: true) { transaction in
             try transaction.setCommitTime(commit.time)
             let deletions = batch.filter { $0.record == nil }.map {
                 (item: $0.pending.item, position: $0.pending.position)

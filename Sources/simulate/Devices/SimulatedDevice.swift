@@ -129,6 +129,8 @@ final class SimulatedDevice: Sendable {
             await session.task.value
             if !isDead { try shutDown(session.fileSystem) }
         }
+        // What SQLite has not been given yet cannot be on a disk that lost its power.
+        let end = end == .powerFailure && !canCommit(session.fileSystem) ? .killed : end
         // From here on nothing reaches the disk.
         session.fileSystem.abandon()
         die()
@@ -142,6 +144,16 @@ final class SimulatedDevice: Sendable {
             try fileSystem.shutDown()
         } catch {
             throw Violation("\(name) does not end in order: \(error)")
+        }
+    }
+
+    /// Commits what is done, unless a simulated crash came before it.
+    private func canCommit(_ fileSystem: FileSystem) -> Bool {
+        do throws(FileError) {
+            try fileSystem.replica.commitChanges()
+            return true
+        } catch {
+            return false
         }
     }
 

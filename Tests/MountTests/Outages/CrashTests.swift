@@ -21,6 +21,23 @@ extension RealMount {
             }
         }
 
+        /// One in so many points: all with `DEWPOINT_LONG`.
+        private static var shareOfPoints: Int { Requirement.long ? 1 : 24 }
+
+        @Test(.needs("strace"), .timeLimit(.minutes(60)))
+        func `killing a command that makes or changes keys leaves the old keys or the new ones`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let printed = try await Command.check(
+                    [
+                        Requirement.python, Driver.path("key_crashes.py"), "--binary", container.binary, "--restore",
+                        Requirement.sources + "/scripts/restore.py", "--share", "\(Self.shareOfPoints)", "--work",
+                        container.directory + "/keys",
+                    ], limit: Requirement.long ? .seconds(3000) : .seconds(240))
+                print(printed, terminator: "")
+                #expect(printed.contains("and nothing was lost"))
+            }
+        }
+
         @Test func `the next mount replaces the mount of a daemon that died`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a

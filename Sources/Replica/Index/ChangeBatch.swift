@@ -1,0 +1,109 @@
+import GRDB
+import Synchronization
+
+/// Changes that are done, and become one transaction of the index together: see ``Replica/startBatches(_:)``.
+///
+/// Each is a savepoint of the open transaction, and in the ``RedoLog`` before it is acknowledged.
+///
+/// `@unchecked Sendable`: all but ``isOpen`` is used on the writing connection's queue only.
+final class ChangeBatch: @unchecked Sendable {
+    /// The most changes of one batch: what they need in the index's log must fit into the ``DiskReserve``, since nobody
+    /// can be told any more that the disk is full.
+    static let changeLimit = 64
+
+    /// A change whose statements do not fit into the redo log, or could not be noted.
+    struct Unbatchable: Error {}
+
+    /// SQLite has ended the transaction: see ``restore(_:)``.
+    struct Lost: Error {}
+
+    let recorder = StatementRecorder()
+    private var redo: RedoLog?
+    private var began: @Sendable () -> Void = {}
+    private var count = 0
+    private let open = Atomic(false)
+
+    /// Whether there are changes that the other connections do not see.
+    var isOpen: Bool { open.load(ordering: .acquiring) }
+
+    var isOn: Bool { redo != nil }
+
+    /// - Parameter began: Called when a batch begins: it is to be committed soon.
+    func start(_ redo: RedoLog, began: @escaping @Sendable () -> Void) {
+        self.redo = redo
+        self.began = began
+    }
+
+    func stop() throws {
+        let ended = redo
+        redo = nil
+        try ended?.remove()
+    }
+
+    /// Runs `body` as one change of the batch: all or nothing, even after `kill -9`.
+    ///
+    /// - Parameter rows: With ``recorder``.
+    /// - Throws: The error of `body`; `Unbatchable`, after which the batch is to be committed, and the change made without.
+    func change<Value>(_ rows: Rows, _ body: () throws -> Value) throws -> Value {
+        guard let redo else { throw Unbatchable() }
+        let control = Rows(database: rows.database)
+        let isFirst = !isOpen
+        if isFirst { try control.execute("BEGIN IMMEDIATE") }
+        recorder.restart()
+        let value: Value
+        do {
+            try control.execute("SAVEPOINT change")
+            value = try body()
+            guard !recorder.isIncomplete, redo.hasRoom(for: recorder.text.count) else { throw Unbatchable() }
+            try redo.append(recorder.text)
+            try control.execute("RELEASE change")
+        } catch {
+            // The caller must see the first error. SQLite itself ends the transaction after some of them: see `isLost`.
+            if isFirst {
+                try? rows.database.rollback()
+            } else if rows.database.isInsideTransaction {
+                do {
+                    try control.execute("ROLLBACK TO change")
+                    try control.execute("RELEASE change")
+                } catch {
+                    // Nothing of the change may be left: the others are made again, see `isLost`.
+                    try? rows.database.rollback()
+                }
+            }
+            throw error
+        }
+        count += 1
+        if isFirst {
+            open.store(true, ordering: .releasing)
+            began()
+        }
+        return value
+    }
+
+    var isFull: Bool { count >= Self.changeLimit }
+
+    /// Whether SQLite has ended the transaction with an error, and with it the changes before: ``restore(_:)`` makes them
+    /// again.
+    func isLost(_ database: Database) -> Bool { isOpen && !database.isInsideTransaction }
+
+    /// Makes the changes of the batch again in a new transaction, if they are lost.
+    func restore(_ database: Database) throws {
+        guard isLost(database), let redo else { return }
+        try Rows(database: database).execute("BEGIN IMMEDIATE")
+        do { try redo.replay(into: database) } catch {
+            try? database.rollback()
+            throw error
+        }
+    }
+
+    func commit(_ database: Database) throws {
+        guard isOpen, let redo else { return }
+        guard !isLost(database) else { throw Lost() }
+        let control = Rows(database: database)
+        try control.setMeta(.batchedChange, redo.number)
+        try control.execute("COMMIT")
+        redo.restart()
+        count = 0
+        open.store(false, ordering: .releasing)
+    }
+}
