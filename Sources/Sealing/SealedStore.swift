@@ -164,6 +164,9 @@ package struct SealedStore: ObjectStore {
 
     // MARK: Writing
 
+    /// A body is sealed as a whole before it is sent.
+    package var bodyCopyCount: Int { 1 + base.bodyCopyCount }
+
     package func put(_ key: String, _ body: Body) async throws(StoreError) {
         try await write(key, body) { (key, body) throws(StoreError) in try await base.put(key, body) }
     }
@@ -276,6 +279,8 @@ package struct SealedStore: ObjectStore {
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+
+    package var isSealed: Bool { true }
 
     // MARK: Keys
 

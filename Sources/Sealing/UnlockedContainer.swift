@@ -27,6 +27,9 @@ package struct UnlockedContainer: Sendable {
         return SealedStore(base, keys: secrets.sealingKeys(of: chain.newest.container), history: history)
     }
 
+    /// The key of the sealed object that says what the container is called.
+    package var descriptionKey: String { secrets.sealingKeys(of: chain.newest.container).storedDescription }
+
     var root: RingRoot { RingRoot(containerKey: secrets.containerKey, founder: chain.founder) }
 
     package var newest: Keyring { chain.newest }

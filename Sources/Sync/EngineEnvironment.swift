@@ -1,6 +1,6 @@
 package import Foundation
 package import Model
-import Remote
+package import Remote
 package import Replica
 
 /// The engine's source of time and randomness, which a simulation can replace.
@@ -14,6 +14,8 @@ package struct EngineEnvironment: Sendable {
     /// For simulations: see ``ReplicaEnvironment``.
     package var interrupt: (@Sendable (ChangeStep) throws -> Void)?
     package var diskTime: (@Sendable () -> Timestamp)?
+    /// For simulations: small packs, so that several are sent at a time.
+    package var packLimits = PackWriter.Limits()
 
     package init(
         now: @escaping @Sendable () -> Timestamp, uptime: @escaping @Sendable () -> Duration,

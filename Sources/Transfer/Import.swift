@@ -24,6 +24,8 @@ package struct Import {
     private var sender: TreeSender
     private var batch: [Source] = []
     private var batchByteCount: Int64 = 0
+    /// How many packs the last batch sent at a time.
+    private var window = SendWindow()
     /// The paths that an interrupted import has already sent.
     private var presentPaths: Set<ItemPath> = []
 
@@ -240,11 +242,18 @@ package struct Import {
     }
 
     /// Uploads the bytes of a batch.
-    private func read(_ sources: [Source]) async throws -> (arrivals: [Arrival], problems: [TransferProblem]) {
-        let environment = sync.context.environment
-        var upload = ContentUpload(
-            replica: sync.replica,
-            writer: PackWriter(store: sync.container.store, makeID: { ItemID(uuid: environment.makeUUID()) }))
+    private mutating func read(_ sources: [Source]) async throws -> (arrivals: [Arrival], problems: [TransferProblem]) {
+        try await ContentUpload.run(
+            replica: sync.replica, store: sync.container.store, environment: sync.context.environment, window: window
+        ) { upload in
+            defer { window = upload.window }
+            return try await read(sources, into: &upload)
+        }
+    }
+
+    private func read(
+        _ sources: [Source], into upload: inout ContentUpload
+    ) async throws -> (arrivals: [Arrival], problems: [TransferProblem]) {
         var arrivals: [Arrival] = []
         var problems: [TransferProblem] = []
         for (index, source) in sources.enumerated() {

@@ -31,7 +31,7 @@ import Testing
             { _ = try await store.head(.neighbour("a")) },
             { _ = try await store.list(.neighbour("a"), after: nil, limit: 10) },
             {
-                let part = ObjectPart(source: nil) { () throws(StoreError) in [1] }
+                let part = ObjectPart(byteCount: 1, source: nil) { _ throws(StoreError) in [1] }
                 try await store.assemble("a", from: [part, part])
             },
         ]

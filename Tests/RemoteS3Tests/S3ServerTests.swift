@@ -274,9 +274,9 @@ extension Trait where Self == ConditionTrait {
             try await store.assemble(
                 "shares/x",
                 from: [
-                    ObjectPart(source: .init(key: "packs/a", range: range), read: unread),
-                    ObjectPart(source: .init(key: "packs/b", range: range), read: unread),
-                    ObjectPart(source: nil) { () throws(StoreError) in second },
+                    ObjectPart(byteCount: count, source: .init(key: "packs/a", range: range), read: unread),
+                    ObjectPart(byteCount: count, source: .init(key: "packs/b", range: range), read: unread),
+                    ObjectPart(byteCount: 1000, source: nil) { _ throws(StoreError) in second },
                 ])
             let found = try await store.get("shares/x", range: nil).collect(upTo: 64 << 20)
             let part = Array(first[Int(range.lowerBound)..<Int(range.upperBound)])
@@ -286,8 +286,8 @@ extension Trait where Self == ConditionTrait {
                 try await store.assemble(
                     "shares/y",
                     from: [
-                        ObjectPart(source: .init(key: "packs/none", range: range), read: unread),
-                        ObjectPart(source: nil) { () throws(StoreError) in second },
+                        ObjectPart(byteCount: count, source: .init(key: "packs/none", range: range), read: unread),
+                        ObjectPart(byteCount: 1000, source: nil) { _ throws(StoreError) in second },
                     ])
             }
             #expect(try await store.unfinishedUploads() == [])

@@ -103,7 +103,8 @@ import Testing
         }
         let test = try TestStore(endpoint: server.url)
         let parts = [0, 1].map { index in
-            ObjectPart(source: ObjectPart.Source(key: "packs/\(index)", range: 0..<10)) { () throws(StoreError) in [] }
+            ObjectPart(byteCount: 10, source: .init(key: "packs/\(index)", range: 0..<10)) { _ throws(StoreError) in []
+            }
         }
         try await test.store.assemble("shares/1", from: parts)
         #expect(server.requests.count { $0.method == "PUT" } == 3)

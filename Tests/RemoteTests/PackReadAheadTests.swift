@@ -8,13 +8,8 @@ import Testing
 @Suite struct PackReadAheadTests {
     /// Packs of files that have one piece each.
     private func pack(_ count: Int, byteCount: Int, in store: any ObjectStore) async throws -> [Content.Piece] {
-        var writer = PackWriter(store: store) { ItemID(uuid: UUID()) }
-        var stored: [StoredChunk] = []
-        for index in 0..<count {
-            let bytes = Array("piece \(index) ".utf8) + Samples.bytes(byteCount)
-            stored += try await writer.append(ChunkHash(hashing: bytes), bytes)
-        }
-        return (stored + (try await writer.flush())).map { chunk in
+        let chunks = (0..<count).map { Array("piece \($0) ".utf8) + Samples.bytes(byteCount) }
+        return try await PackWriter.write(chunks, to: store) { ItemID(uuid: UUID()) }.map { chunk in
             Content.Piece(
                 index: 0, byteCount: chunk.byteCount,
                 stored: .init(hash: chunk.hash, pack: chunk.pack, offset: chunk.offset))

@@ -7,6 +7,8 @@ import Testing
 @Suite struct PackRunsTests {
     private let pack = PackID(uuid: Samples.uuid(1))
     private let other = PackID(uuid: Samples.uuid(2))
+    /// The files of 1 MiB in a full pack.
+    private let full = Pack.byteLimit >> 20
 
     /// The range of a file in a pack whose files all have the same length.
     private func file(_ number: Int, kibibytes: Int = 1024) -> Range<Int64> {
@@ -22,9 +24,9 @@ import Testing
         var runs = PackRuns()
         #expect((0..<3).map { mebibytes(runs.ask(pack, file($0))) } == [nil, nil, 2..<4])
         // More and more bytes are fetched ahead while a file is read, up to the end of the pack.
-        #expect(
-            (3..<9).map { mebibytes(runs.ask(pack, file($0))) } == [4..<6, 6..<8, 8..<10, 10..<12, 12..<14, 14..<16])
-        #expect((9..<16).allSatisfy { runs.ask(pack, file($0)) == nil })
+        let next = (3..<full / 2 + 1).map { mebibytes(runs.ask(pack, file($0))) }
+        #expect(next == stride(from: 4, to: Int64(full), by: 2).map { $0..<$0 + 2 })
+        #expect((full / 2 + 1..<full).allSatisfy { runs.ask(pack, file($0)) == nil })
     }
 
     @Test func `never more bytes are fetched ahead than were requested`() {
@@ -32,17 +34,17 @@ import Testing
         for _ in 0..<4 { runs.took(.milliseconds(1)) }
         var asked: Int64 = 0
         var end: Int64 = 0
-        for number in 0..<64 {
+        for number in 0..<4 * full {
             asked += 1 << 20
-            let pack = PackID(uuid: Samples.uuid(1 + number / 16))
-            if let stretch = runs.ask(pack, file(number % 16)) {
+            let pack = PackID(uuid: Samples.uuid(1 + number / full))
+            if let stretch = runs.ask(pack, file(number % full)) {
                 #expect(stretch.range.count <= PackRuns.mostByteCount)
                 #expect(stretch.range.upperBound <= Int64(Pack.byteLimit))
-                end = Int64(number / 16) << 24 + stretch.range.upperBound
+                end = Int64(number / full * Pack.byteLimit) + stretch.range.upperBound
             }
             #expect(end - asked <= min(asked, PackRuns.aheadByteLimit))
         }
-        #expect(end == 64 << 20)
+        #expect(end == Int64(4 * Pack.byteLimit))
     }
 
     @Test func `concurrent readers that overtake each other form one run`() {
@@ -76,13 +78,13 @@ import Testing
 
     @Test func `a run that is not at the end of its pack does not continue in another pack`() {
         var runs = PackRuns()
-        for number in 0..<6 { _ = runs.ask(pack, file(number)) }
+        for number in 0..<4 { _ = runs.ask(pack, file(number)) }
         #expect(runs.ask(other, file(0)) == nil)
     }
 
     @Test func `a run at the end of a pack continues in the next pack, once`() {
         var runs = PackRuns()
-        for number in 0..<16 { _ = runs.ask(pack, file(number)) }
+        for number in 0..<full { _ = runs.ask(pack, file(number)) }
         #expect(mebibytes(runs.ask(other, file(0))) == 0..<2)
         #expect(runs.ask(PackID(uuid: Samples.uuid(3)), file(0)) == nil)
     }
@@ -92,7 +94,7 @@ import Testing
     private func read(_ number: Int, next: Int?, _ runs: inout PackRuns) -> Bool {
         let pack = PackID(uuid: Samples.uuid(number))
         var wasAsked = false
-        for number in 0..<16 {
+        for number in 0..<full {
             _ = runs.ask(pack, file(number))
             guard runs.wantsNext() else { continue }
             wasAsked = true
@@ -106,12 +108,17 @@ import Testing
 
     @Test func `the pack that the index predicts is fetched before it is requested`() {
         var runs = PackRuns()
-        #expect(read(1, next: 2, &runs))
+        var stretches: [Range<Int64>?] = []
+        for number in 0..<full {
+            let ahead = runs.ask(pack, file(number))
+            if ahead?.pack == other { stretches.append(mebibytes(ahead)) }
+            if runs.wantsNext() { stretches.append(mebibytes(runs.goOn(from: pack, in: other))) }
+        }
+        #expect(stretches.first == 0..<2)
         // It is a run like any other: bytes that were fetched ahead are not fetched again.
-        let stretches = (0..<16).compactMap { mebibytes(runs.ask(other, file($0))) }
-        #expect(stretches.first?.lowerBound ?? 0 >= 2)
-        #expect(stretches.last?.upperBound == 16)
-        for (one, next) in zip(stretches, stretches.dropFirst()) { #expect(one.upperBound == next.lowerBound) }
+        stretches += (0..<full).compactMap { mebibytes(runs.ask(other, file($0))) }
+        #expect(stretches.last??.upperBound == Int64(full))
+        for (one, next) in zip(stretches, stretches.dropFirst()) { #expect(one?.upperBound == next?.lowerBound) }
     }
 
     @Test func `guessing pauses after several wrong guesses`() {

@@ -9,10 +9,7 @@ import Testing
 
     /// Writes chunks into packs and returns the pieces of a file that consists of them.
     private func write(_ chunks: [[UInt8]]) async throws -> [Content.Piece] {
-        var writer = PackWriter(store: base, makeID: Samples.counter())
-        var stored: [StoredChunk] = []
-        for chunk in chunks { stored += try await writer.append(ChunkHash(hashing: chunk), chunk) }
-        stored += try await writer.flush()
+        let stored = try await PackWriter.write(chunks, to: base, makeID: Samples.counter())
         return Array(
             Content(
                 runs: stored.map { chunk in
@@ -21,60 +18,6 @@ import Testing
                         chunks: [.init(hash: chunk.hash, byteCount: chunk.byteCount)])
                 }
             ).pieces)
-    }
-
-    @Test func `chunks are stored contiguously and returned once they are written`() async throws {
-        var writer = PackWriter(store: base, makeID: Samples.counter())
-        let chunks = [Samples.bytes(10, seed: 1), Samples.bytes(20, seed: 2)]
-        let hashes = chunks.map { ChunkHash(hashing: $0) }
-        #expect(try await writer.append(hashes[0], chunks[0]).isEmpty)
-        #expect(try await writer.append(hashes[1], chunks[1]).isEmpty)
-        #expect(try await writer.append(hashes[0], chunks[0]).isEmpty)
-        #expect(writer.pendingByteCount == 30)
-        #expect(try await base.list(prefix: "", after: nil, limit: 9).isEmpty)
-        let stored = try await writer.flush()
-        #expect(
-            stored == [
-                StoredChunk(hash: hashes[0], pack: Samples.id(1), offset: 0, byteCount: 10),
-                StoredChunk(hash: hashes[1], pack: Samples.id(1), offset: 10, byteCount: 20),
-            ])
-        #expect(try await base.get(Pack.key(Samples.id(1)), range: nil).collect(upTo: 30) == chunks[0] + chunks[1])
-        #expect(try await writer.flush().isEmpty)
-    }
-
-    @Test func `a pack is written before a chunk would exceed its size limit`() async throws {
-        var writer = PackWriter(store: base, makeID: Samples.counter())
-        var stored: [StoredChunk] = []
-        for seed in 0..<17 as Range<UInt64> {
-            let chunk = Samples.bytes(Content.chunkByteCount, seed: seed)
-            let flushed = try await writer.append(ChunkHash(hashing: chunk), chunk)
-            #expect(flushed.count == (seed == 16 ? 16 : 0))
-            stored += flushed
-        }
-        stored += try await writer.flush()
-        #expect(Set(stored.map(\.hash)).count == 17)
-        #expect(try await base.byteCount(of: Pack.key(Samples.id(1))) == Int64(Pack.byteLimit))
-        #expect(try await base.byteCount(of: Pack.key(Samples.id(2))) == Int64(Content.chunkByteCount))
-    }
-
-    @Test func `after a failed write the same pack is written again with the same chunks`() async throws {
-        let store = FaultyStore(base)
-        store.plan(.failAfter(.unavailable), on: .put)
-        store.plan(.failBefore(.unavailable), on: .put)
-        var writer = PackWriter(store: store, makeID: Samples.counter())
-        let chunks = [Samples.bytes(10, seed: 1), Samples.bytes(20, seed: 2)]
-        let hashes = chunks.map { ChunkHash(hashing: $0) }
-        _ = try await writer.append(hashes[0], chunks[0])
-        do { _ = try await writer.flush() } catch {
-            #expect(error == StoreError(.unavailable, key: Pack.key(Samples.id(1))))
-        }
-        do { _ = try await writer.append(hashes[1], chunks[1]) } catch { #expect(error.code == .unavailable) }
-        #expect(writer.pendingByteCount == 10)
-        let first = try await writer.append(hashes[1], chunks[1])
-        #expect(first == [StoredChunk(hash: hashes[0], pack: Samples.id(1), offset: 0, byteCount: 10)])
-        let second = try await writer.flush()
-        #expect(second == [StoredChunk(hash: hashes[1], pack: Samples.id(2), offset: 0, byteCount: 20)])
-        #expect(try await base.list(prefix: "packs/", after: nil, limit: 9).count == 2)
     }
 
     @Test func `a head is returned only if it is complete and matches its hash`() async throws {

@@ -8,12 +8,8 @@ import Testing
 @Suite struct PackWindowsTests {
     /// A pack of many small pieces with different bytes.
     private func pack(_ count: Int, in store: any ObjectStore) async throws -> [Content.Piece] {
-        var writer = PackWriter(store: store) { ItemID(uuid: UUID()) }
-        for index in 0..<count {
-            let bytes = Array("piece \(index) ".utf8) + Samples.bytes(2000)
-            _ = try await writer.append(ChunkHash(hashing: bytes), bytes)
-        }
-        return try await writer.flush().map { chunk in
+        let chunks = (0..<count).map { Array("piece \($0) ".utf8) + Samples.bytes(2000) }
+        return try await PackWriter.write(chunks, to: store) { ItemID(uuid: UUID()) }.map { chunk in
             Content.Piece(
                 index: 0, byteCount: chunk.byteCount,
                 stored: .init(hash: chunk.hash, pack: chunk.pack, offset: chunk.offset))

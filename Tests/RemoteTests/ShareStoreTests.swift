@@ -23,13 +23,10 @@ import Testing
 
     /// Stores bytes in packs, and returns where they are.
     private func content(_ bytes: [UInt8], in store: any ObjectStore) async throws -> Content {
-        var writer = PackWriter(store: store, makeID: Samples.counter())
-        var stored: [StoredChunk] = []
-        for start in stride(from: 0, to: bytes.count, by: Content.chunkByteCount) {
-            let chunk = Array(bytes[start..<min(bytes.count, start + Content.chunkByteCount)])
-            stored += try await writer.append(ChunkHash(hashing: chunk), chunk)
+        let chunks = stride(from: 0, to: bytes.count, by: Content.chunkByteCount).map { start in
+            Array(bytes[start..<min(bytes.count, start + Content.chunkByteCount)])
         }
-        stored += try await writer.flush()
+        let stored = try await PackWriter.write(chunks, to: store, makeID: Samples.counter())
         return Content(
             runs: stored.map {
                 .stored(pack: $0.pack, offset: $0.offset, chunks: [.init(hash: $0.hash, byteCount: $0.byteCount)])

@@ -23,9 +23,7 @@ import Testing
             container: UUID(), epoch: 1, epochKeys: [1: SymmetricKey(size: .bits256)],
             containerKey: SymmetricKey(size: .bits256))
         let store = SealedStore(faulty, keys: keys)
-        var writer = PackWriter(store: store) { PackID(uuid: UUID()) }
-        _ = try await writer.append(ChunkHash(hashing: chunk), chunk)
-        let stored = try await writer.flush()[0]
+        let stored = try await PackWriter.write([chunk], to: store) { PackID(uuid: UUID()) }[0]
         let piece = Content.Piece(
             index: 0, byteCount: chunk.count,
             stored: .init(hash: stored.hash, pack: stored.pack, offset: stored.offset))

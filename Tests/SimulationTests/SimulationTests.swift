@@ -29,6 +29,13 @@ import Testing
         #expect(run.output.contains(/changes what \w+ has claimed/), "\(run.output.prefix(1000))")
     }
 
+    @Test func `several small packs are sent at a time, in the same way each time`() async throws {
+        var runs: [SimulateTool] = []
+        for _ in 0..<2 { runs.append(try await SimulateTool.run("6", "--first", "6000000000", "--fingerprints")) }
+        #expect(runs[0].status == 0, "\(runs[0].output)")
+        #expect(runs[0].output == runs[1].output)
+    }
+
     @Test func `several programs work on a device at the same time`() async throws {
         let run = try await SimulateTool.run("2", "--first", "1", "--writers")
         #expect(run.status == 0, "\(run.output)")
@@ -88,7 +95,7 @@ import Testing
         4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 198, 20002, 20404, 21126, 155_930_214, 322_998_496,
         322_999_562, 509_838_081,
         900_001_322, 900_001_562, 910_001_540, 1_300_003_612, 1_310_002_263, 1_400_011_359, 1_400_020_916,
-        716_486_833, 1_720_000_104, 1_740_000_133, 1_900_000_045, 2_200_003_740,
+        716_486_833, 1_720_000_104, 1_740_000_133, 1_900_000_045, 2_200_003_740, 5_000_003_632, 5_000_003_662,
     ])
     func `a seed that once failed passes`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)")

@@ -114,7 +114,7 @@ package final class MemoryStore: ObjectStore {
             if let source = part.source {
                 bytes += try object(source.key)[Int(source.range.lowerBound)..<Int(source.range.upperBound)]
             } else {
-                let read = try await part.read()
+                let read = try await part.bytes()
                 state.withLock { $0.sentByteCount += read.count }
                 bytes += read
             }

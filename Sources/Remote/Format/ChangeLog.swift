@@ -49,7 +49,8 @@ package struct ChangeLog: Sendable {
     package func append(_ commit: Commit) async throws(StoreError) -> AppendOutcome {
         let key = Self.key(commit.sequence)
         let text = try CommitText.encode(commit, key: key)
-        let object = try ContainerCoding.pack(text, key: key)
+        // The length of what is compressed tells what its names have in common, to a store that must not know them.
+        let object = try ContainerCoding.pack(text, key: key, store.isSealed ? .none : .usual)
         do throws(StoreError) {
             try await store.create(key, .bytes(object))
             return .landed

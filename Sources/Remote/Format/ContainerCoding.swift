@@ -64,7 +64,7 @@ enum ContainerCoding {
         return object
     }
 
-    static func pack(_ text: [UInt8], key: String) throws(StoreError) -> [UInt8] {
+    static func pack(_ text: [UInt8], key: String, _ effort: Gzip.Effort = .usual) throws(StoreError) -> [UInt8] {
         let limit = text.count <= textByteLimit
         let object = limit ? Gzip.compress(text) : []
         guard limit, object.count <= objectByteLimit else {
@@ -100,7 +100,12 @@ struct NewerFormat: Error {
     let format: Int
     let supported: Int
 
-    var sentence: String {
+    package init(format: Int, supported: Int) {
+        self.format = format
+        self.supported = supported
+    }
+
+    package var sentence: String {
         "it has format \(format), and this version of Dewpoint reads formats up to \(supported): update Dewpoint"
     }
 }

@@ -12,7 +12,21 @@ package enum Gzip {
     /// The size of a decompression step: 64 KiB.
     private static let stepByteCount = 64 << 10
 
-    package static func compress(_ bytes: [UInt8]) -> [UInt8] {
+    /// How hard it is tried to make a text shorter.
+    package enum Effort: Sendable {
+        /// Not at all: the length depends on that of the text alone.
+        case none
+        case usual
+
+        fileprivate var level: Int32 {
+            switch self {
+            case .none: Z_NO_COMPRESSION
+            case .usual: Z_DEFAULT_COMPRESSION
+            }
+        }
+    }
+
+    package static func compress(_ bytes: [UInt8], _ effort: Effort = .usual) -> [UInt8] {
         var stream = z_stream()
         let started = dewpoint_gzip_deflate_init(&stream, Z_DEFAULT_COMPRESSION)
         precondition(started == Z_OK, "zlib has no memory")

@@ -62,7 +62,7 @@ struct PackRuns {
         }
 
         /// Whether the next read is in another pack.
-        var isAtEnd: Bool { end + PackRuns.gapByteLimit >= Pack.byteLimit }
+        var isAtEnd: Bool { end >= Pack.byteLimit / 2 }
 
         /// How many of the bytes fetched ahead are not requested yet.
         var aheadByteCount: Int64 { max(0, covered - end) }

@@ -15,7 +15,13 @@ package final class PackStore: Sendable {
     }
 
     private let store: any ObjectStore
-    private let places = Mutex<[PackID: PackLocation]>([:])
+    private let state = Mutex(State())
+
+    private struct State {
+        var places: [PackID: PackLocation] = [:]
+        /// The packs whose location is being read: others wait for it.
+        var sought: [PackID: Signal] = [:]
+    }
 
     package init(store: any ObjectStore) { self.store = store }
 
@@ -56,7 +62,7 @@ package final class PackStore: Sendable {
 
     /// The error for a chunk that does not match its hash.
     func damage(_ stored: Content.Piece.Stored, byteCount: Int) -> StoreError {
-        if case .neighbour(let object)? = places.withLock({ $0[stored.pack] }) {
+        if case .neighbour(let object)? = state.withLock({ $0.places[stored.pack] }) {
             return StoreError(
                 .corrupt, key: object.key,
                 "\(object.key) has other bytes than when it was adopted: the \(byteCount)-byte chunk at offset "
@@ -99,14 +105,34 @@ package final class PackStore: Sendable {
 
     private func place(of pack: PackID) async throws(StoreError) -> PackLocation {
         guard pack.mayBeAdopted else { return .pack }
-        if let known = places.withLock({ $0[pack] }) { return known }
+        while case .sought(let signal) = begin(pack) {
+            // Cancelled: the request below says so.
+            guard await signal.wait(since: 0) else { break }
+        }
+        if let known = state.withLock({ $0.places[pack] }) { return known }
+        defer { state.withLock { $0.sought.removeValue(forKey: pack) }?.raise() }
         let place = try await find(pack)
-        places.withLock { places in
+        state.withLock { state in
             // Evicted locations are read again on demand.
-            if places.count >= Self.memoryLimit { places = [:] }
-            places[pack] = place
+            if state.places.count >= Self.memoryLimit { state.places = [:] }
+            state.places[pack] = place
         }
         return place
+    }
+
+    private enum Beginning {
+        /// It is known, or the caller is to read it.
+        case own
+        case sought(Signal)
+    }
+
+    private func begin(_ pack: PackID) -> Beginning {
+        state.withLock { state in
+            if state.places[pack] != nil { return .own }
+            if let signal = state.sought[pack] { return .sought(signal) }
+            state.sought[pack] = Signal()
+            return .own
+        }
     }
 
     private func find(_ pack: PackID) async throws(StoreError) -> PackLocation {

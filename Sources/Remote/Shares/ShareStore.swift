@@ -161,7 +161,13 @@ package struct ShareStore: Sendable {
                 adopted.contains(copied.pack)
                     ? nil : ObjectPart.Source(key: Pack.key(copied.pack), range: copied.range)
             }
-            return ObjectPart(source: source) { () throws(StoreError) in try await read(part.pieces, of: pieces) }
+            return ObjectPart(byteCount: part.byteCount, source: source) { range throws(StoreError) in
+                // A piece is a chunk.
+                let chunk = Int64(Content.chunkByteCount)
+                let first = part.pieces.lowerBound + Int(range.lowerBound / chunk)
+                let end = part.pieces.lowerBound + Int((range.upperBound + chunk - 1) / chunk)
+                return try await read(first..<end, of: pieces)
+            }
         }
         try await store.assemble(key, from: parts)
     }

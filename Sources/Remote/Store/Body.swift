@@ -1,15 +1,19 @@
 import Linux
 import Model
 
-/// The data of a write: bytes in memory, or a part of a local file that is read while it is sent.
+/// The data of a write: bytes in memory, in one piece or in several, or a part of a local file that is read while it is
+/// sent.
 package enum Body: Sendable {
     case bytes([UInt8])
+    /// One after another.
+    case pieces([[UInt8]])
     /// The file must not change meanwhile.
     case file(path: String, range: Range<Int64>)
 
     package var byteCount: Int64 {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
+        case .pieces(let pieces): pieces.reduce(0) { $0 + Int64($1.count) }
         case .file(_, let range): range.upperBound - range.lowerBound
         }
     }
@@ -24,12 +28,8 @@ package enum Body: Sendable {
         key: String, _ handle: (UnsafeRawBufferPointer) throws(StoreError) -> Void
     ) throws(StoreError) {
         switch self {
-        case .bytes(let bytes):
-            // Closures passed through a rethrowing call lose the error's type, hence the Result.
-            let result = bytes.withUnsafeBytes { buffer in
-                Result { () throws(StoreError) in try handle(buffer) }
-            }
-            try result.get()
+        case .bytes(let bytes): try Self.handle(bytes, handle)
+        case .pieces(let pieces): for piece in pieces { try Self.handle(piece, handle) }
         case .file(let path, let range):
             let file: Descriptor
             do throws(FileError) { file = try Descriptor(path) } catch {
@@ -48,11 +48,18 @@ package enum Body: Sendable {
                     throw StoreError(.invalid, key: key, "\(path) was truncated while it was being sent")
                 }
                 offset += Int64(piece.count)
-                let result = piece.withUnsafeBytes { buffer in
-                    Result { () throws(StoreError) in try handle(buffer) }
-                }
-                try result.get()
+                try Self.handle(piece, handle)
             }
         }
+    }
+
+    private static func handle(
+        _ bytes: [UInt8], _ handle: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        // Closures passed through a rethrowing call lose the error's type, hence the Result.
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(StoreError) in try handle(buffer) }
+        }
+        try result.get()
     }
 }

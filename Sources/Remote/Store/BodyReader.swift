@@ -8,7 +8,8 @@ package final class BodyReader: Sendable {
     private let source: Source
 
     private enum Source: Sendable {
-        case bytes([UInt8])
+        /// With the offset at which each piece ends.
+        case pieces([[UInt8]], ends: [Int64])
         case file(Descriptor, path: String, start: Int64)
     }
 
@@ -19,7 +20,8 @@ package final class BodyReader: Sendable {
     /// - Throws: ``StoreError`` with `invalid` when the file cannot be read.
     package static func open(_ body: Body, key: String) async throws(StoreError) -> BodyReader {
         switch body {
-        case .bytes(let bytes): return BodyReader(.bytes(bytes), byteCount: body.byteCount, key: key)
+        case .bytes(let bytes): return BodyReader([bytes], key)
+        case .pieces(let pieces): return BodyReader(pieces, key)
         case .file(let path, let range):
             let file = try await queue.run { () throws(StoreError) in
                 do throws(FileError) { return try Descriptor(path) } catch {
@@ -30,18 +32,35 @@ package final class BodyReader: Sendable {
         }
     }
 
+    private convenience init(_ pieces: [[UInt8]], _ key: String) {
+        var ends: [Int64] = []
+        var end: Int64 = 0
+        for piece in pieces {
+            end += Int64(piece.count)
+            ends.append(end)
+        }
+        self.init(.pieces(pieces, ends: ends), byteCount: end, key: key)
+    }
+
     private init(_ source: Source, byteCount: Int64, key: String) {
         self.source = source
         self.byteCount = byteCount
         self.key = key
     }
 
+    /// Bytes at the beginning of a range, without a copy where they are in memory.
+    ///
     /// - Parameters:
-    ///   - range: Within the body.
+    ///   - range: Within the body, not empty.
+    /// - Returns: At least one byte; fewer than the range has when they are in several pieces.
     /// - Throws: ``StoreError`` with `invalid` when the file is shorter than stated.
-    package func bytes(in range: Range<Int64>) async throws(StoreError) -> [UInt8] {
+    package func start(of range: Range<Int64>) async throws(StoreError) -> ArraySlice<UInt8> {
         switch source {
-        case .bytes(let bytes): return Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+        case .pieces(let pieces, let ends):
+            let index = Self.firstIndex(in: ends, after: range.lowerBound)
+            let begin = ends[index] - Int64(pieces[index].count)
+            let end = min(range.upperBound, ends[index])
+            return pieces[index][Int(range.lowerBound - begin)..<Int(end - begin)]
         case .file(let file, let path, let start):
             return try await Self.queue.run { [key] () throws(StoreError) in
                 let piece: [UInt8]
@@ -53,8 +72,36 @@ package final class BodyReader: Sendable {
                 guard piece.count == range.count else {
                     throw StoreError(.invalid, key: key, "\(path) was truncated while it was being sent")
                 }
-                return piece
+                return piece[...]
             }
         }
+    }
+
+    /// - Returns: The index of the first number that is greater; the numbers ascend.
+    private static func firstIndex(in ends: [Int64], after offset: Int64) -> Int {
+        var range = 0..<ends.count
+        while range.count > 1 {
+            let middle = range.lowerBound + range.count / 2
+            if ends[middle - 1] > offset {
+                range = range.lowerBound..<middle
+            } else {
+                range = middle..<range.upperBound
+            }
+        }
+        return range.lowerBound
+    }
+
+    /// All bytes of a range, which a caller wants in one piece: it is short.
+    ///
+    /// - Throws: as ``start(of:)``.
+    package func bytes(in range: Range<Int64>) async throws(StoreError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = range
+        while !rest.isEmpty {
+            let piece = try await start(of: rest)
+            bytes.append(contentsOf: piece)
+            rest = rest.lowerBound + Int64(piece.count)..<rest.upperBound
+        }
+        return bytes
     }
 }

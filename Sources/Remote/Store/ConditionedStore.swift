@@ -96,8 +96,8 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: StoreDecorator
     /// One request for all parts, and the link carries none of the bytes that the store copies.
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
         let conditioned = parts.map { part in
-            ObjectPart(source: part.source) { () throws(StoreError) in
-                let bytes = try await part.read()
+            ObjectPart(byteCount: part.byteCount, source: part.source) { range throws(StoreError) in
+                let bytes = try await part.read(range)
                 try await self.carry(Int64(bytes.count), key)
                 return bytes
             }

@@ -16,15 +16,26 @@ package struct ObjectPart: Sendable {
         }
     }
 
+    /// So that the length of the whole is known before the first byte.
+    package let byteCount: Int64
     /// `nil` when the bytes must be sent.
     package let source: Source?
-    /// Reads the bytes: without a source, or when the store does not copy.
-    package let read: @Sendable () async throws(StoreError) -> [UInt8]
+    /// Reads some of the bytes: without a source, or when the store does not copy.
+    ///
+    /// The range is not empty and within the part, and begins and ends at multiples of 1 MiB or where the part does.
+    package let read: @Sendable (Range<Int64>) async throws(StoreError) -> [UInt8]
 
-    package init(source: Source?, read: @escaping @Sendable () async throws(StoreError) -> [UInt8]) {
+    package init(
+        byteCount: Int64, source: Source?,
+        read: @escaping @Sendable (Range<Int64>) async throws(StoreError) -> [UInt8]
+    ) {
+        self.byteCount = byteCount
         self.source = source
         self.read = read
     }
+
+    /// All of the bytes.
+    package func bytes() async throws(StoreError) -> [UInt8] { try await read(0..<byteCount) }
 }
 
 /// What a link should offer.

@@ -52,8 +52,12 @@ package protocol ObjectStore: Sendable {
     /// A link with which anyone can read an object until a time, without access to the store: a presigned link on S3.
     ///
     /// A link leads to an object of its own, never to a pack: a pack holds other files too.
-    /// - Throws: ``StoreError`` with `invalid` in a store without links.
+    /// - Throws: ``StoreError`` with `invalid` in a store without links. A store that must look at the object for it also
+    ///   has `notFound` and `corrupt`; in others, the object need not exist yet.
     func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink
+
+    /// How many copies of a body in memory a write holds beside it.
+    var bodyCopyCount: Int { get }
 
     /// Hints that something under `prefix` may have changed.
     ///
@@ -61,9 +65,15 @@ package protocol ObjectStore: Sendable {
     /// the store can no longer send hints.
     /// - Returns: `nil` when the store does not support it: then poll.
     func changes(prefix: String) -> AsyncStream<Void>?
+
+    /// Whether those who have what is stored must learn nothing from it, the lengths of objects included.
+    var isSealed: Bool { get }
 }
 
 extension ObjectStore {
+    package var isSealed: Bool { false }
+    package var bodyCopyCount: Int { 0 }
+
     /// Streams the bytes of an object of the container; as for an address.
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         try await get(.container(key), range: range)

@@ -35,5 +35,10 @@ extension StoreDecorator {
         try await base(key).link(to: key, for: request)
     }
 
+    package var bodyCopyCount: Int { (try? base(""))?.bodyCopyCount ?? 0 }
+
     package func changes(prefix: String) -> AsyncStream<Void>? { (try? base(prefix))?.changes(prefix: prefix) }
+
+    /// False while there is none behind it.
+    package var isSealed: Bool { (try? base(""))?.isSealed ?? false }
 }

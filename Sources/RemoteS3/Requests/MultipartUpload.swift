@@ -123,7 +123,7 @@ struct MultipartUpload: Sendable {
                     // Not every service copies ranges: then the bytes are sent.
                 }
             }
-            let bytes = try await part.read()
+            let bytes = try await part.bytes()
             return try await send(id, number: number, .bytes(bytes, PayloadHash(bytes)))
         }
     }

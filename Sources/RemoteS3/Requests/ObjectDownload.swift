@@ -16,8 +16,7 @@ final class ObjectDownload: Sendable {
     private let fullKey: String
     private let range: Range<Int64>?
     private let state = Mutex(State())
-    /// Taken out while waiting for a piece.
-    private let source = Mutex<Source?>(nil)
+    private let body = ResponseBody()
 
     /// How often in a row a transfer is continued without receiving a byte.
     private static let resumeLimit = 3
@@ -35,14 +34,6 @@ final class ObjectDownload: Sendable {
         /// Identifies the object: another one under the same key has another.
         var etag: String?
         var resumeCount = 0
-    }
-
-    /// The client's iterator, which is not Sendable although it may move from one task to the next.
-    ///
-    /// Unchecked, since region analysis does not cover a value that returns into a mutex after an await. The guard is
-    /// that the task that took it out of `source` is the only one to have it.
-    private struct Source: @unchecked Sendable {
-        var iterator: HTTPClientResponse.Body.AsyncIterator
     }
 
     /// - Parameters:
@@ -71,7 +62,7 @@ final class ObjectDownload: Sendable {
             state.isOpen = span.upperBound == Self.unknownEnd
             state.etag = response.headers.first(name: "etag")
         }
-        give(response)
+        body.take(response)
     }
 
     /// - Returns: The next piece, not empty; `nil` at the end.
@@ -79,14 +70,14 @@ final class ObjectDownload: Sendable {
         while true {
             let (position, end) = state.withLock { ($0.position, $0.end) }
             guard position < end else {
-                _ = takeSource()
+                body.end()
                 return nil
             }
             let piece: ByteBuffer?
             let reason: String
             var isWhole = false
             do {
-                piece = try await nextBuffer()
+                piece = try await body.next()
                 isWhole = piece == nil
                 reason = "it ended early"
             } catch {
@@ -150,7 +141,7 @@ final class ObjectDownload: Sendable {
             return true
         }
         guard isSame else { throw broken }
-        give(response)
+        body.take(response)
     }
 
     /// The range of the object that a response contains.
@@ -176,20 +167,5 @@ final class ObjectDownload: Sendable {
             last >= first, last < Int64.max
         else { throw StoreError(.invalid, key: key, "this store does not send the requested range") }
         return first..<last + 1
-    }
-
-    private func give(_ response: HTTPClientResponse) {
-        let new = Source(iterator: response.body.makeAsyncIterator())
-        source.withLock { $0 = new }
-    }
-
-    private func takeSource() -> Source? { source.withLock { $0.take() } }
-
-    private func nextBuffer() async throws -> ByteBuffer? {
-        guard var taken = takeSource() else { return nil }
-        let piece = try await taken.iterator.next()
-        let back = taken
-        source.withLock { $0 = back }
-        return piece
     }
 }

@@ -34,7 +34,7 @@ struct PayloadHash: Hashable, Sendable {
         }
     }
 
-    /// The amount that is hashed at a time: 1 MiB.
+    /// The most bytes that are hashed at a time: 1 MiB.
     private static let pieceByteCount: Int64 = 1 << 20
 
     private static func hash<Hash: HashFunction>(
@@ -43,7 +43,7 @@ struct PayloadHash: Hashable, Sendable {
         var hash = start
         var offset = range.lowerBound
         while offset < range.upperBound {
-            let piece = try await reader.bytes(in: offset..<min(range.upperBound, offset + pieceByteCount))
+            let piece = try await reader.start(of: offset..<min(range.upperBound, offset + pieceByteCount))
             hash.update(data: piece)
             offset += Int64(piece.count)
         }

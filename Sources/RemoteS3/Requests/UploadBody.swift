@@ -1,14 +1,14 @@
 import NIOCore
 import Remote
 
-/// A part of a body as the HTTP client pulls it.
+/// A part of a body as the HTTP client pulls it: one copy of bytes in memory.
 struct UploadBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
     let reader: BodyReader
     let range: Range<Int64>
 
-    /// The size of a piece: 256 KiB.
+    /// The most bytes of a piece: 256 KiB.
     static let pieceByteCount: Int64 = 256 << 10
 
     func makeAsyncIterator() -> Iterator { Iterator(body: self, offset: range.lowerBound) }
@@ -20,8 +20,8 @@ struct UploadBody: AsyncSequence, Sendable {
         mutating func next() async throws -> ByteBuffer? {
             guard offset < body.range.upperBound else { return nil }
             let end = Swift.min(body.range.upperBound, offset + UploadBody.pieceByteCount)
-            let piece = try await body.reader.bytes(in: offset..<end)
-            offset = end
+            let piece = try await body.reader.start(of: offset..<end)
+            offset += Int64(piece.count)
             return ByteBuffer(bytes: piece)
         }
     }

@@ -13,11 +13,7 @@ struct BodySealing {
     private var buffer: [UInt8] = []
 
     init(key: String, byteCount: Int64, salt: [UInt8], keys: SealingKeys) throws(StoreError) {
-        let padded = Padding.of(key: key).paddedByteCount(byteCount)
-        guard let layout = SealedLayout(byteCount: byteCount, paddedByteCount: padded) else {
-            throw StoreError(.invalid, key: key, "\(byteCount) bytes are too long for one object")
-        }
-        header = try SealedHeader(key: key, layout: layout, salt: salt, keys: keys)
+        header = try SealedHeader(key: key, byteCount: byteCount, salt: salt, keys: keys)
         self.key = key
     }
 
@@ -84,7 +80,7 @@ struct SealedBody: Sendable {
         var sealing = try BodySealing(
             key: key, byteCount: Int64(start.count) + body.byteCount, salt: salt, keys: keys)
         switch body {
-        case .bytes:
+        case .bytes, .pieces:
             var sealed: [UInt8] = []
             sealed.reserveCapacity(Int(sealing.sealedByteCount))
             try sealing.seal(body, after: start) { piece throws(StoreError) in sealed += piece }

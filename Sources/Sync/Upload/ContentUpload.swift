@@ -6,12 +6,15 @@ package import Linux
 /// Uploads the bytes of local files: new bytes go into packs, all others are only referred to.
 ///
 /// A chunk is not sent when it is all zeros, when the base has it at the same place, when an earlier upload stored it,
-/// or when it is in the pack that is being filled.
+/// or when it is in a pack that is being filled or sent. Files are read and hashed while packs are sent.
 package struct ContentUpload {
     private let replica: Replica
+    private let progressed: (InodeNumber, Int64) -> Void
     private var writer: PackWriter
     private var stored: [ChunkHash: Content.Piece.Stored] = [:]
     private var files: [InodeNumber: [Part]] = [:]
+    /// Whose bytes count once a chunk is in the store: the file's, and how many with the holes before it.
+    private var waiting: [ChunkHash: [(number: InodeNumber, byteCount: Int64)]] = [:]
 
     /// One chunk of a file, whose place is known at once or with its pack; or a hole, however long it is.
     private struct Part {
@@ -21,26 +24,62 @@ package struct ContentUpload {
         var stored: Content.Piece.Stored?
     }
 
-    /// - Parameter known: Bytes that the container is known to have, and where.
-    package init(replica: Replica, writer: PackWriter, known: Content = .empty) {
+    /// Runs `body` with an upload, and returns when nothing is being sent any more. What was sent is remembered, also when
+    /// `body` fails, so that it is not sent again.
+    ///
+    /// - Parameters:
+    ///   - known: Bytes that the container is known to have, and where.
+    ///   - window: As an earlier upload left it.
+    ///   - progressed: Called with a file and how many bytes more of it are in the container, or will be with the commit.
+    package static func run<Value>(
+        replica: Replica, store: any ObjectStore, environment: EngineEnvironment, known: Content = .empty,
+        window: SendWindow = SendWindow(), progressed: @escaping (InodeNumber, Int64) -> Void = { _, _ in },
+        _ body: (inout ContentUpload) async throws -> Value
+    ) async throws -> Value {
+        let result = await withTaskGroup(of: PackWriter.Outcome.self) { group -> Result<Value, any Error> in
+            let writer = PackWriter(
+                store: store, in: group, limits: environment.packLimits, window: window, uptime: environment.uptime,
+                makeID: { ItemID(uuid: environment.makeUUID()) })
+            var upload = ContentUpload(replica: replica, writer: writer, known: known, progressed: progressed)
+            do {
+                return .success(try await body(&upload))
+            } catch {
+                await upload.writer.drain()
+                // The first error is the one to be reported; without a place in the index, a chunk is sent again.
+                try? upload.takeStored()
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private init(
+        replica: Replica, writer: PackWriter, known: Content, progressed: @escaping (InodeNumber, Int64) -> Void
+    ) {
         self.replica = replica
         self.writer = writer
+        self.progressed = progressed
         for case let place? in known.pieces.lazy.map(\.stored) { stored[place.hash] = place }
     }
+
+    /// How many packs are sent at a time, for the next upload.
+    package var window: SendWindow { writer.window }
 
     /// Reads a file and sends the bytes that the container does not have.
     ///
     /// - Parameters:
     ///   - number: The key of the file for ``content(of:)``.
     ///   - base: Its previous content.
-    /// - Throws: ``FileError`` with `superseded` when it was truncated meanwhile.
+    /// - Throws: ``FileError`` with `superseded` when it was truncated meanwhile; the errors of the store, also for bytes of
+    ///   files that were added before.
     package mutating func add(
-        _ number: InodeNumber, base: Content? = nil, from descriptor: Descriptor, progressed: (Int64) -> Void = { _ in }
+        _ number: InodeNumber, base: Content? = nil, from descriptor: Descriptor
     ) async throws {
         let base = (base ?? .empty).pieces
         var parts: [Part] = []
-        var offset: Int64 = 0
         var index = 0
+        // A hole costs nothing; it counts with the next chunk.
+        var holeByteCount: Int64 = 0
         var chunks = try ChunkScan(descriptor)
         while let chunk = try chunks.next() {
             try Task.checkCancellation()
@@ -52,9 +91,14 @@ package struct ContentUpload {
                 parts.append(part)
             }
             index += 1
-            offset += Int64(chunk.byteCount)
-            // A hole costs nothing; its progress is reported with the next chunk.
-            if chunk.bytes != nil { progressed(offset) }
+            holeByteCount += Int64(part.byteCount)
+            guard let hash = part.hash else { continue }
+            if part.stored == nil, stored[hash] == nil {
+                waiting[hash, default: []].append((number, holeByteCount))
+            } else {
+                progressed(number, holeByteCount)
+            }
+            holeByteCount = 0
         }
         files[number] = parts
     }
@@ -70,20 +114,26 @@ package struct ContentUpload {
         if let known = try stored[hash] ?? replica.read({ try $0.chunkLocation(hash) }) {
             return Part(byteCount: bytes.count, hash: hash, stored: known)
         }
-        try take(try await writer.append(hash, bytes))
+        try await writer.append(hash, bytes)
+        try takeStored()
         return Part(byteCount: bytes.count, hash: hash, stored: nil)
     }
 
     /// Sends the last pack; afterwards every chunk has its place.
     package mutating func finish() async throws {
-        try take(try await writer.flush())
+        while try await writer.finishNext() { try takeStored() }
     }
 
-    private mutating func take(_ chunks: [StoredChunk]) throws(FileError) {
+    /// Remembers what was stored since the last call.
+    private mutating func takeStored() throws(FileError) {
+        let chunks = writer.takeStored()
         guard !chunks.isEmpty else { return }
         let places = chunks.map { Content.Piece.Stored(hash: $0.hash, pack: $0.pack, offset: $0.offset) }
         try replica.change { try $0.rememberChunks(zip(chunks, places).map { ($0.hash, $1, $0.byteCount) }) }
-        for place in places { stored[place.hash] = place }
+        for place in places {
+            stored[place.hash] = place
+            for (number, byteCount) in waiting.removeValue(forKey: place.hash) ?? [] { progressed(number, byteCount) }
+        }
     }
 
     /// The content of a file that was added; valid after ``finish()``.

@@ -110,13 +110,14 @@ struct LocalBytesFinder: Sendable {
         do {
             let inode = try replica.read { try $0.inode(number) }
             let descriptor = try replica.openBytes(of: number)
-            var upload = ContentUpload(
-                replica: replica,
-                writer: PackWriter(store: store, makeID: { [environment] in ItemID(uuid: environment.makeUUID()) }),
-                known: remote)
-            try await upload.add(number, base: inode.content, from: descriptor)
-            try await upload.finish()
-            guard let content = try upload.content(of: number) else { return nil }
+            let stored = try await ContentUpload.run(
+                replica: replica, store: store, environment: environment, known: remote
+            ) { upload in
+                try await upload.add(number, base: inode.content, from: descriptor)
+                try await upload.finish()
+                return try upload.content(of: number)
+            }
+            guard let content = stored else { return nil }
             let finding: LocalBytes.Finding
             if content.hasSameBytes(as: remote) {
                 finding = .sameAsRemote

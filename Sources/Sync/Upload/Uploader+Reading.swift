@@ -126,9 +126,7 @@ extension Uploader {
         let progress = UploadProgress(byteCount: byteCount, began: environment.uptime())
         state.withLock { $0.current[number] = progress }
         coordination.uploadBegan(number)
-        try await upload.add(number, base: base, from: descriptor) { done in
-            state.withLock { $0.current[number]?.bytesDone = min(done, progress.byteCount) }
-        }
+        try await upload.add(number, base: base, from: descriptor)
     }
 
     /// The new place of a file whose bytes must wait, with the bytes that the container has: another item that took its

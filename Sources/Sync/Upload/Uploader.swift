@@ -39,6 +39,8 @@ package final class Uploader: Sendable {
         /// `percentUploaded`.
         var current: [InodeNumber: UploadProgress] = [:]
         var busy: BusyFiles
+        /// How many packs the last upload sent at a time.
+        var window = SendWindow()
         /// How many callers wait for uploads.
         var waiterCount = 0
     }
@@ -280,9 +282,16 @@ package final class Uploader: Sendable {
             if !ended.isEmpty { coordination.uploadsEnded(ended) }
         }
 
-        var upload = ContentUpload(
-            replica: replica,
-            writer: PackWriter(store: store, makeID: { [environment] in ItemID(uuid: environment.makeUUID()) }))
+        return try await ContentUpload.run(
+            replica: replica, store: store, environment: environment, window: state.withLock { $0.window },
+            progressed: { [self] number, byteCount in state.withLock { $0.current[number]?.add(byteCount) } }
+        ) { upload in
+            defer { state.withLock { $0.window = upload.window } }
+            return try await self.upload(pending, by: &upload)
+        }
+    }
+
+    private func upload(_ pending: [Pending], by upload: inout ContentUpload) async throws -> Progress {
         var candidates: [Candidate] = []
         var byteCount: Int64 = 0
         var skipped = 0

@@ -232,11 +232,13 @@ final class SimulatedDevice: Sendable {
     // MARK: External dependencies of the file system
 
     private func environment() -> EngineEnvironment {
-        EngineEnvironment(
+        var environment = EngineEnvironment(
             now: { [self] in now }, uptime: { [world] in world.clock.now },
             sleep: { [world] duration throws(CancellationError) in try await world.clock.sleep(duration) },
             makeUUID: { [self] in makeUUID() }, interrupt: { [self] step in try pass(step) },
             diskTime: { [self] in now })
+        environment.packLimits = PackWriter.Limits(packByteCount: world.scenario.packByteCount)
+        return environment
     }
 
     private func makeUUID() -> UUID {

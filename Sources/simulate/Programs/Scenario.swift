@@ -1,5 +1,6 @@
 import Coordination
 import FileSystem
+import Remote
 
 /// The kind of run that a seed selects.
 struct Scenario: Sendable, CustomStringConvertible {
@@ -31,6 +32,8 @@ struct Scenario: Sendable, CustomStringConvertible {
     let hasSpellings: Bool
     /// Whether the container is sealed.
     let isSealed: Bool
+    /// How many bytes a pack has; few, so that several are sent at a time, or as many as for users.
+    let packByteCount: Int
     /// Whether weeks pass between the phases, in which snapshots are made and garbage is collected.
     let hasLongTimes: Bool
     /// The number of programs that work on a device at the same time; one element for each.
@@ -68,7 +71,11 @@ struct Scenario: Sendable, CustomStringConvertible {
         var spellings = SeededRandom(seed: seed, stream: "spellings")
         hasSpellings = seed >= Self.firstSpelledSeed && spellings.happens(0.5)
         var sealing = SeededRandom(seed: seed, stream: "sealing")
-        isSealed = seed >= Self.firstSealedSeed && sealing.happens(1 / 3)
+        let isAlwaysSealed = Self.alwaysSealedSeeds.contains(seed)
+        isSealed = seed >= Self.firstSealedSeed && (sealing.happens(1 / 3) || isAlwaysSealed)
+        var packs = SeededRandom(seed: seed, stream: "packs")
+        let packSizes = [Pack.byteLimit, 200_000, 5000, 1]
+        packByteCount = seed >= Self.firstPackedSeed ? packs.pick(packSizes) : Pack.byteLimit
         hasLongTimes = options.passesWeeks
         var coordination = SeededRandom(seed: seed, stream: "coordination")
         programCounts = (0..<deviceCount).map { _ in
@@ -81,8 +88,10 @@ struct Scenario: Sendable, CustomStringConvertible {
     }
 
     private static let firstSpelledSeed: UInt64 = 3_000_000_000
+    private static let firstSealedSeed: UInt64 = 4_000_000_000
+    private static let alwaysSealedSeeds: Range<UInt64> = 5_000_000_000..<6_000_000_000
     /// Fresh seeds begin here.
-    static let firstSealedSeed: UInt64 = 4_000_000_000
+    static let firstPackedSeed: UInt64 = 6_000_000_000
 
     /// Whether requests to the store may fail.
     var hasTrouble: Bool { faultShare > 0 || offlineShare > 0 || hasLongTimes }
@@ -95,7 +104,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
         kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(sendsHints)\
         \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")\
-        \(hasSpellings ? ", spellings" : "")\(isSealed ? ", sealed" : "")\
+        \(hasSpellings ? ", spellings" : "")\(isSealed ? ", sealed" : "")\(packByteCount < Pack.byteLimit ? ", packs of \(packByteCount)" : "")\
         \(hasLongTimes ? ", long times" : "")\(isContended ? ", programs \(programCounts)" : "")\
         \(hasClaims ? ", claims, presenters have \(presenterTimeout), then \(presenterPatience)" : "")
         """

@@ -37,10 +37,8 @@ import Testing
         }
     }
 
-    private static let uploading = Row.edited.with {
-        $0.isUploading = true
-        $0.percentUploaded = 50
-    }
+    /// Of a file with one pack, which is not there yet.
+    private static let uploading = Row.edited.with { $0.isUploading = true }
 
     private func row(_ path: String, on device: TestDevice) throws -> Row {
         func flag(_ name: String) throws -> Bool { try device.attribute(name, of: path) == "1" }

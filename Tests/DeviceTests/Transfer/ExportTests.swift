@@ -101,11 +101,9 @@ import Testing
     @Test func `conflict versions are exported beside their files`() async throws {
         let store = MemoryStore()
         try await Container.create(in: store, identity: TestDevice.identity)
-        var writer = PackWriter(store: store, makeID: { ItemID(uuid: UUID()) })
         func content(_ text: String) async throws -> ItemRecord.Reference {
             let bytes = Array(text.utf8)
-            _ = try await writer.append(ChunkHash(hashing: bytes), bytes)
-            let chunk = try #require(try await writer.flush().first)
+            let chunk = try #require(try await PackWriter.write([bytes], to: store) { ItemID(uuid: UUID()) }.first)
             return .inline(
                 Content(runs: [
                     .stored(

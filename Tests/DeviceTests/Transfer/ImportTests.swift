@@ -214,15 +214,26 @@ import Testing
 
     @Test(arguments: [1, 99])
     func `a file that changes during its read is read again, and at last left out`(changeCount: Int) async throws {
-        try await bench.script("mkdir in; head -c 20M /dev/urandom > in/busy; echo quiet > in/quiet")
+        try await bench.script("mkdir in; head -c 5M /dev/urandom > in/busy; echo quiet > in/quiet")
         let changes = Mutex(0)
+        let isChanged = Signal()
         let eventful = EventfulStore(store) { [bench] operation, key in
-            // A pack is uploaded before the file has been read to its end.
-            guard operation == .put, changes.withLock({ $0 }) < changeCount else { return }
-            changes.withLock { $0 += 1 }
-            try await bench.script("head -c 17M /dev/urandom >> in/busy")
+            // The third of five packs waits until the first is in the store: the file has not been read to its end.
+            guard operation == .put else { return }
+            let mayChange = changes.withLock { count in
+                count += 1
+                return count <= changeCount
+            }
+            guard mayChange else {
+                await isChanged.wait(since: 0)
+                return
+            }
+            try await bench.script("head -c 4M /dev/urandom >> in/busy")
+            isChanged.raise()
         }
-        let report = try await bench.importTree(to: eventful)
+        var environment = TestTime().environment
+        environment.packLimits = .init(packByteCount: 1 << 20)
+        let report = try await bench.importTree(to: eventful, environment: environment)
         if changeCount == 1 {
             #expect(report.fileCount == 2 && report.failedCount == 0)
             _ = try await bench.export(store)

@@ -53,9 +53,10 @@ final class TransferBench: Sendable {
     }
 
     func importTree(
-        _ name: String = "in", to store: any ObjectStore, into destination: String = "", isContinued: Bool = false
+        _ name: String = "in", to store: any ObjectStore, into destination: String = "", isContinued: Bool = false,
+        environment: EngineEnvironment = TestTime().environment
     ) async throws -> TransferReport {
-        try await visiting(store) { scratch in
+        try await visiting(store, environment: environment) { scratch in
             var run = try Import(scratch, into: destination, isContinued: isContinued, notify: notify)
             return try await run.run(from: path(name))
         }

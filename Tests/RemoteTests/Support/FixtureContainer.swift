@@ -1,5 +1,6 @@
 import Foundation
 import Model
+import TestStores
 
 @testable import Remote
 
@@ -30,11 +31,10 @@ enum FixtureContainer {
 
     /// Writes the packs and the manifest, and returns the commits that refer to them.
     static func commits(_ store: any ObjectStore) async throws -> [Commit] {
-        var writer = PackWriter(store: store, makeID: Samples.counter(from: 0xa1))
+        let makeID = Samples.counter(from: 0xa1)
         var chunks: [ChunkHash: StoredChunk] = [:]
         for pack in [[letter, composed, decomposed, rain], [editedLetter, end]] {
-            for bytes in pack { _ = try await writer.append(ChunkHash(hashing: bytes), bytes) }
-            for chunk in try await writer.flush() { chunks[chunk.hash] = chunk }
+            for chunk in try await PackWriter.write(pack, to: store, makeID: makeID) { chunks[chunk.hash] = chunk }
         }
         func run(_ bytes: [UInt8]) throws -> Content.Run {
             guard let chunk = chunks[ChunkHash(hashing: bytes)] else { throw StoreError(.notFound, key: "fixture") }
