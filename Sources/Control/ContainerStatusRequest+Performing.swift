@@ -33,11 +33,13 @@ extension ContainerStatusRequest: PerformedQuestion {
             total: daemon.replica.quota?.byteCount, used: try daemon.replica.read { try $0.usedByteCount() })
         status.unsynced = try daemon.replica.read { try $0.unsyncedItems() }
         status.trashed = try daemon.replica.read { try $0.outbox.newItemsInTrash() }
+        status.isEncrypted = fileSystem.options.isEncrypted
         status.store = daemon.storeState
         status.readOnly = daemon.sync.readOnly
         status.busyFiles = try daemon.busyFiles()
         status.putBack = try daemon.putBack()
         status.lastCommit = try daemon.replica.read { try $0.lastCommitTime()?.rfc3339 }
+        status.overdue = daemon.syncEngine.heartbeat.overdue
         let link = daemon.link.settings
         if !link.isUnchanged { status.link = link }
         return status

@@ -65,6 +65,7 @@ package struct MountMetrics: Sendable {
         var samples = [
             MetricSample(.appliedCommit, replica.applied), MetricSample(.commitsBehind, progress.behind),
             MetricSample(.heldDeletions, syncEngine.uploader.heldDeletionCount),
+            MetricSample(.overdueDevices, syncEngine.heartbeat.overdue.count),
         ]
         if let age = progress.age { samples.append(MetricSample(.lastCommitSeconds, seconds: age / .seconds(1))) }
         return samples

@@ -34,11 +34,17 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// How long a file may be written without a pause before a copy of it is uploaded, and how often from then on.
     package var busyUploadInterval = SyncContext.busyUploadInterval
 
+    /// How long this device promises not to go without a commit, in whole seconds; `nil` for no promise.
+    package var heartbeat: Duration?
+
     /// Whether the mount refuses changes (`ro`).
     package var isReadOnly = false
 
     /// Why the store refuses every write of this device, in a sentence; `nil` when it does not.
     package var storeRefusal: String?
+
+    /// Whether the container is encrypted, for the status.
+    package var isEncrypted = false
 
     package init() {}
 }

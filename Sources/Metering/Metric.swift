@@ -59,6 +59,8 @@ package enum Metric: String, CaseIterable, Sendable {
         "gauge dewpoint_commits_behind: Commits that are known to be in the log and not applied yet; at most 1000."
     case lastCommitSeconds =
         "gauge dewpoint_last_commit_age_seconds: Seconds since a commit was last applied or uploaded; absent until the first one since the mount."
+    case overdueDevices =
+        "gauge dewpoint_overdue_devices: Devices that have not committed for twice the time that they promised (heartbeat)."
     case conflicts =
         "gauge dewpoint_conflicts: Items with conflict versions that nobody has resolved."
     case heldDeletions =

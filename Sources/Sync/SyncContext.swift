@@ -16,6 +16,8 @@ package struct SyncContext: Sendable {
     package let storeRefusal: String?
     /// How long a file may be written without a pause before a copy of it is uploaded.
     package let busyUploadInterval: Duration
+    /// How long this device promises not to go without a commit, in ``Commit/heartbeatRange``; `nil` for no promise.
+    package let heartbeat: Duration?
     /// Unless a mount has another.
     package static let busyUploadInterval = Duration.seconds(300)
 
@@ -28,12 +30,14 @@ package struct SyncContext: Sendable {
     ///   - metrics: Where its metrics are shown.
     ///   - storeRefusal: Why the store refuses every write of this device; `nil` when it does not.
     ///   - busyUploadInterval: How long a file may be written without a pause before a copy of it is uploaded.
+    ///   - heartbeat: How long this device promises not to go without a commit, in ``Commit/heartbeatRange``.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry(),
-        storeRefusal: String? = nil, busyUploadInterval: Duration = Self.busyUploadInterval
+        storeRefusal: String? = nil, busyUploadInterval: Duration = Self.busyUploadInterval,
+        heartbeat: Duration? = nil
     ) throws(FileError) {
         var replicaEnvironment = environment.replica(owner: owner, group: group)
         replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)
@@ -43,6 +47,7 @@ package struct SyncContext: Sendable {
         self.logger = logger
         self.storeRefusal = storeRefusal
         self.busyUploadInterval = busyUploadInterval
+        self.heartbeat = heartbeat
         activity = Activity(environment: environment)
         instruments = Instruments(metrics)
         for line in replica.repairReport.lines {

@@ -18,6 +18,7 @@ package final class SyncEngine: Sendable {
     package let session: LogSession
     package let uploader: Uploader
     package let follower: Follower
+    package let heartbeat: Heartbeat
     let garbageCollector: GarbageCollector
     /// Whether this device had no part of the container when the engine was created.
     private let isNew: Bool
@@ -36,7 +37,8 @@ package final class SyncEngine: Sendable {
         containerGuard = ContainerGuard(context, container: container)
         session = LogSession(
             context, container: container, containerGuard: containerGuard, local: local, coordination: coordination)
-        follower = Follower(session: session, store: store)
+        heartbeat = Heartbeat(session: session)
+        follower = Follower(session: session, store: store, heartbeat: heartbeat)
         uploader = Uploader(session: session, store: store, local: local, coordination: coordination)
         garbageCollector = GarbageCollector(session: session, follower: follower, store: store)
         isNew = context.replica.applied == 0
@@ -45,13 +47,14 @@ package final class SyncEngine: Sendable {
     package var replica: Replica { context.replica }
     package var snapshots: Snapshots { session.snapshots }
 
-    /// Uploads, follows the log and makes snapshots until cancelled; only follows it if the store refuses writing.
+    /// Uploads, follows the log, makes snapshots and keeps this device's promise until cancelled; only follows it if the store refuses writing.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.follower.run() }
             guard context.storeRefusal == nil else { return }
             group.addTask { await self.uploader.run() }
             group.addTask { await self.snapshots.run() }
+            group.addTask { await self.heartbeat.run() }
         }
     }
 

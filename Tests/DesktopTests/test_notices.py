@@ -65,3 +65,10 @@ class NoticeTests(unittest.TestCase):
         self.assertEqual(notice[0], "Much was deleted in Work")
         self.assertIn("dewpoint confirm --discard /mnt/work", notice[1])
         self.assertEqual(self.due(heldDeletionCount=4001, seconds=60), [])
+
+    def test_devices_that_are_overdue_are_named_once(self) -> None:
+        (notice,) = self.due(overdue=[{"name": "laptop"}, {"name": "desk"}])
+        self.assertEqual(notice[0], "Nothing new in Work")
+        self.assertIn("desk, laptop promised to commit", notice[1])
+        self.assertEqual(self.due(overdue=[{"name": "laptop"}, {"name": "desk"}], seconds=60), [])
+        self.assertEqual(self.due(overdue=[]), [])

@@ -34,6 +34,24 @@ import Testing
         #expect(try await log().read(1)?.commit == commit)
     }
 
+    /// Devices that know no promises read the commit all the same.
+    @Test(arguments: [
+        ("60", 60), ("2592000", 2_592_000), ("59", nil), ("2592001", nil), ("-1", nil), ("60.5", nil), ("1e400", nil),
+        ("99999999999999999999", nil), ("null", nil), ("true", nil), ("\"60\"", nil), ("[60]", nil),
+        ("\"" + String(repeating: "x", count: 100_000) + "\"", nil),
+    ])
+    func `a promise is a number of seconds within its range, and anything else is none`(
+        _ text: String, _ seconds: Int?
+    ) throws {
+        let text = """
+            {"format":1,"sequence":5,"device":"00000000-0000-0000-0000-000000000001","deviceName":"desk","time":2,
+            "nonce":"00000000-0000-0000-0000-000000000002","heartbeat":\(text),"records":[],"tombstones":[]}
+            """
+        let read = try DecodedCommit(text: Array(text.utf8), sequence: 5, key: ChangeLog.key(5))
+        #expect(read.commit.heartbeat == seconds)
+        #expect(read.rejected.isEmpty)
+    }
+
     @Test func `keys sort in the order of their numbers`() {
         #expect(ChangeLog.key(42) == "log/00000000000000000042")
         #expect(ChangeLog.key(.max) == "log/18446744073709551615")

@@ -23,6 +23,11 @@ extension MountOption {
                 "busy_upload", \.fileSystem.busyUploadInterval, .seconds(10)...(.seconds(86_400)),
                 "How long a file may be written without a pause before a copy of it is uploaded, and how often from then "
                     + "on: RANGE, DEFAULT unless given."),
+            duration(
+                "heartbeat", \.fileSystem.heartbeat,
+                .seconds(Commit.heartbeatRange.lowerBound)...(.seconds(Commit.heartbeatRange.upperBound)),
+                "How long this device never goes without a commit, an empty one if need be, RANGE: the other devices report "
+                    + "when it has kept silent for twice as long. None unless given."),
             value(
                 "ignore", \.fileSystem.ignoredPatterns, "PATTERN:…",
                 "Keeps new names that match a pattern of gitignore(5) on this machine; more of these options add to it. "

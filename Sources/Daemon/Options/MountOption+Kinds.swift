@@ -27,9 +27,15 @@ extension MountOption {
         _ name: String, _ property: Property<Duration>, _ range: ClosedRange<Duration>, _ meaning: String
     ) -> MountOption {
         let usual = documented(DaemonOptions()[keyPath: property])
-        let most = documented(range.upperBound)
-        let limits = range.lowerBound == .zero ? "at most \(most)" : "\(documented(range.lowerBound)) to \(most)"
-        return value(name, property, "DURATION", usage: usual, filled(meaning, limits, usual: usual)) {
+        return value(name, property, "DURATION", usage: usual, filled(meaning, documented(range), usual: usual)) {
+            text throws(Problem) in try duration(name, text, range)
+        }
+    }
+
+    static func duration(
+        _ name: String, _ property: Property<Duration?>, _ range: ClosedRange<Duration>, _ meaning: String
+    ) -> MountOption {
+        value(name, property, "DURATION", filled(meaning, documented(range))) {
             text throws(Problem) in try duration(name, text, range)
         }
     }
@@ -83,6 +89,11 @@ extension MountOption {
     private static func documented(_ duration: Duration) -> String {
         let count = Int64(duration / .milliseconds(1))
         return count == 0 ? "0ms" : count % 3_600_000 == 0 ? "\(count / 3_600_000)h" : text(duration)
+    }
+
+    private static func documented(_ range: ClosedRange<Duration>) -> String {
+        let most = documented(range.upperBound)
+        return range.lowerBound == .zero ? "at most \(most)" : "\(documented(range.lowerBound)) to \(most)"
     }
 
     /// Numbers as long as those of ports have no separators.

@@ -821,13 +821,18 @@
       }));
     const alerts = [];
     if (status.problem) alerts.push({ kind: 'problem', text: status.problem });
+    for (const device of status.overdue ?? []) alerts.push({ kind: 'overdue', device });
     if (status.heldDeletionCount > 0) alerts.push({ kind: 'held', count: status.heldDeletionCount });
     for (const storm of status.storms ?? []) if (['held', 'refused', 'noticed'].includes(storm.state)) alerts.push({ kind: 'storm', storm });
-    renderList($('alerts'), alerts, (alert) => `${alert.kind} ${alert.storm?.group ?? ''}`, (alert) => alertOf(owner, alert));
+    renderList($('alerts'), alerts, (alert) => `${alert.kind} ${alert.storm?.group ?? alert.device?.device ?? ''}`, (alert) => alertOf(owner, alert));
     setCount('conflicts', status.totals?.conflictCount);
   }
   function alertOf(owner, alert) {
     if (alert.kind === 'problem') return el('div', { class: 'alert error' }, el('span', { text: printable(alert.text) }));
+    if (alert.kind === 'overdue') {
+      return el('div', { class: 'alert' }, el('span', {
+        text: `${printable(alert.device.name)} has not committed since ${time(alert.device.last)}, although it promised to: it is off or offline, or the store withholds its commits.` }));
+    }
     if (alert.kind === 'held') {
       const answer = (discard, text, verb) => async () => {
         if (!await confirmed(text, verb)) return;

@@ -60,6 +60,11 @@ class Notices:
                 "held", container, now, status.get("heldDeletionCount") or None,
                 lambda count: _held(name, count, status.get("mountpoint", "MOUNTPOINT")),
             ),
+            self._lasting(
+                "overdue", container, now,
+                sorted(str(device.get("name")) for device in status.get("overdue") or []) or None,
+                lambda devices: _overdue(name, devices),
+            ),
         ]  # fmt: skip
         return [notice for notice in due if notice]
 
@@ -132,6 +137,14 @@ def _departures(container: str, names: list[str]) -> tuple[str, str]:
 
 def _problem(container: str, text: str) -> tuple[str, str]:
     return f"{container} does not sync", text[:1].upper() + text[1:]
+
+
+def _overdue(container: str, devices: list[str]) -> tuple[str, str]:
+    return (
+        f"Nothing new in {container}",
+        f"{_list(devices)} promised to commit, and nothing has come for twice as long: off or offline, or the store "
+        "withholds it.",
+    )
 
 
 def _held(container: str, count: int, mountpoint: str) -> tuple[str, str]:

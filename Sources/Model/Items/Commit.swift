@@ -13,6 +13,9 @@ package struct Commit: Hashable, Sendable, Encodable {
     /// The longest name of a device in bytes; longer ones are cut when they are read, since names only serve people.
     package static let deviceNameByteLimit = 255
 
+    /// The promises that readers keep account of: 1 minute to 30 days.
+    package static let heartbeatRange = 60...2_592_000
+
     package var format: Int
     package var sequence: CommitNumber
     package var device: DeviceID
@@ -26,6 +29,8 @@ package struct Commit: Hashable, Sendable, Encodable {
     package var previous: UUID?
     package var records: [ItemRecord]
     package var tombstones: [Tombstone]
+    /// Within how many seconds its device promises another commit, in ``heartbeatRange``; `nil` when it promises none.
+    package var heartbeat: Int?
     /// Objects that nothing refers to in the previous state, and that nothing may refer to from here on; `nil` for
     /// none.
     package var condemned: [CondemnedObject]?
@@ -44,7 +49,8 @@ package struct Commit: Hashable, Sendable, Encodable {
 
     package init(
         sequence: CommitNumber, device: DeviceID, deviceName: String, time: Timestamp, nonce: UUID,
-        previous: UUID? = nil, records: [ItemRecord], tombstones: [Tombstone], condemned: [CondemnedObject]? = nil
+        previous: UUID? = nil, heartbeat: Int? = nil, records: [ItemRecord], tombstones: [Tombstone],
+        condemned: [CondemnedObject]? = nil
     ) {
         format = Self.format
         self.sequence = sequence
@@ -53,6 +59,7 @@ package struct Commit: Hashable, Sendable, Encodable {
         self.time = time
         self.nonce = nonce
         self.previous = previous
+        self.heartbeat = heartbeat
         self.records = records
         self.tombstones = tombstones
         self.condemned = condemned

@@ -43,10 +43,15 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var trashed: UnsyncedItems?
     /// What the container holds, and its quota; `nil` from a daemon that does not send it.
     package var quota: QuotaStatus?
+    /// Whether the container is encrypted; `nil` from a daemon that does not send it.
+    package var isEncrypted: Bool?
     /// Whether the store answers; `nil` from a daemon that does not send it.
     package var store: StoreState?
     /// When the newest commit was applied or written here, RFC 3339; `nil` before the first.
     package var lastCommit: String?
+    /// The devices that have not committed for twice the time that they promised (`heartbeat`); `nil` from a daemon that does
+    /// not send it.
+    package var overdue: [OverdueDevice]?
     /// The conditions of the link to the store, while it is conditioned; else `nil`.
     package var link: LinkSettings?
     /// The files that wait because they are being written, the first of them; `nil` from a daemon that does not send it.

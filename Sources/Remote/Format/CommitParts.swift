@@ -46,6 +46,8 @@ struct CommitParts {
         for name in CommitHead.names {
             guard let range = members[name]?.range else { continue }
             guard range.count <= Self.memberByteLimit else {
+                // As every device does that knows no such member.
+                if name == CommitHead.heartbeatName { continue }
                 throw StoreError(.corrupt, key: key, "\(name): \(range.count) bytes")
             }
             if object.count > 1 { object.append(UInt8(ascii: ",")) }
@@ -115,12 +117,15 @@ struct CommitHead: Decodable {
     let time: Timestamp
     let nonce: UUID
     let previous: UUID?
+    /// `nil` also for what is no promise: other devices know no such member.
+    let heartbeat: Int?
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case format, sequence, device, deviceName, time, nonce, previous
+        case format, sequence, device, deviceName, time, nonce, previous, heartbeat
     }
 
     static var names: [String] { CodingKeys.allCases.map(\.rawValue) }
+    static let heartbeatName = CodingKeys.heartbeat.rawValue
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -135,5 +140,7 @@ struct CommitHead: Decodable {
         time = try container.decode(Timestamp.self, forKey: .time)
         nonce = try container.decode(UUID.self, forKey: .nonce)
         previous = try container.decodeIfPresent(UUID.self, forKey: .previous)
+        let promise = try? container.decodeIfPresent(Int.self, forKey: .heartbeat)
+        heartbeat = promise.flatMap { Commit.heartbeatRange.contains($0) ? $0 : nil }
     }
 }

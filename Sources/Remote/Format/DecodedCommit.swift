@@ -64,8 +64,8 @@ package struct DecodedCommit: Hashable, Sendable {
         }
         commit = Commit(
             sequence: sequence, device: head.device, deviceName: Self.cut(head.deviceName), time: head.time,
-            nonce: head.nonce, previous: head.previous, records: records, tombstones: tombstones,
-            condemned: condemned.isEmpty ? nil : condemned)
+            nonce: head.nonce, previous: head.previous, heartbeat: head.heartbeat, records: records,
+            tombstones: tombstones, condemned: condemned.isEmpty ? nil : condemned)
         self.rejected = rejected
     }
 

@@ -13,6 +13,7 @@ extension Replica {
     /// - Throws: `busy` while a deletion waits to be uploaded (the container's state of the item is no longer known
     ///   here), and while ``applied`` lags behind the applied records.
     package func exportSnapshot(to path: String) async throws(FileError) -> SnapshotSummary {
+        try commitChanges()
         try checkAlive()
         let index = state.index
         let time = environment.now()

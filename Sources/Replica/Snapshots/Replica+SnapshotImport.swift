@@ -17,7 +17,8 @@ extension Replica {
         let path = snapshot.path
         let (number, nonce) = (snapshot.summary.number, snapshot.summary.nonce)
         do {
-            let outcome = try await writer.perform { database in
+            let outcome = try await writer.perform { [self] database in
+                try commitBatch(database)
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try SnapshotImport(
@@ -48,7 +49,8 @@ extension Replica {
         try checkAlive()
         let path = snapshot.path
         do {
-            try await writer.perform { database in
+            try await writer.perform { [self] database in
+                try commitBatch(database)
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try database.inTransaction(.immediate) {

@@ -20,6 +20,7 @@ extension SnapshotFile {
     /// application may be interrupted anywhere; changes that are done already are left out the next time.
     /// - Returns: The number of changes.
     package func prepareSteps(for replica: Replica) async throws(FileError) -> Int {
+        try replica.commitChanges()
         let index = replica.state.index
         let applied = Int64(bitPattern: replica.applied)
         do {

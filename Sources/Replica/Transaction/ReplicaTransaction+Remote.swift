@@ -175,13 +175,21 @@ extension ReplicaTransaction {
         return row
     }
 
-    /// Notes the human name of a device.
-    package func rememberDevice(_ device: DeviceID, name: String) throws {
+    /// Notes the human name of a commit's device, and when its next one is due.
+    package func rememberDevice(of commit: Commit) throws {
+        let device = commit.device.description
         try rows.execute(
             """
             INSERT INTO devices(device, name) VALUES(?, ?)
             ON CONFLICT(device) DO UPDATE SET name = excluded.name WHERE name <> excluded.name
-            """, [device.description, name])
+            """, [device, commit.deviceName])
+        if let seconds = commit.heartbeat {
+            try rows.execute(
+                "INSERT OR REPLACE INTO heartbeats(device, time, seconds) VALUES(?, ?, ?)",
+                [device, max(0, min(commit.time, now).rawValue), seconds])
+        } else {
+            try rows.execute("DELETE FROM heartbeats WHERE device = ?", [device])
+        }
     }
 
     private func writeBase(_ record: ItemRecord, _ number: CommitNumber) throws {

@@ -55,8 +55,10 @@ struct CommitApplication {
     var localBytes: [ItemID: LocalBytes] { findings.localBytes }
 
     mutating func apply() throws {
-        try transaction.rememberDevice(commit.device, name: commit.deviceName)
-        if isCommit { try transaction.setCommitTime(commit.time) }
+        if isCommit {
+            try transaction.rememberDevice(of: commit)
+            try transaction.setCommitTime(commit.time)
+        }
         if commit.device == device, !remembersOwn, try transaction.notePutBack(commit.sequence) {
             effects.isPutBack = true
         }

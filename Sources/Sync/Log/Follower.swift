@@ -10,15 +10,17 @@ package final class Follower: Sendable {
     private let hasCaughtUpOnce = Atomic(false)
     private let session: LogSession
     private let store: any ObjectStore
+    private let heartbeat: Heartbeat
     private let environment: EngineEnvironment
     private let activity: Activity
     /// Noted by the mount.
     package let use: MountUse
     private let wakes = Signal()
 
-    init(session: LogSession, store: any ObjectStore) {
+    init(session: LogSession, store: any ObjectStore, heartbeat: Heartbeat) {
         self.session = session
         self.store = store
+        self.heartbeat = heartbeat
         environment = session.context.environment
         activity = session.context.activity
         use = MountUse { [wakes] in wakes.raise() }
@@ -89,6 +91,7 @@ package final class Follower: Sendable {
         try await session.containerGuard.admitFollowing()
         let count = try await session.catchUp()
         if count > 0 { try session.replica.makeDurable() }
+        try heartbeat.judge()
         let isFirst = !hasCaughtUpOnce.exchange(true, ordering: .acquiringAndReleasing)
         if count > 0 || isFirst { activity.noteProgress() }
         return count

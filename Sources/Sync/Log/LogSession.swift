@@ -197,7 +197,8 @@ package final class LogSession: Sendable {
         return Commit(
             sequence: replica.applied + 1, device: replica.device, deviceName: context.location.deviceName,
             time: context.environment.now(), nonce: context.environment.makeUUID(),
-            previous: try replica.read { try $0.appliedCommit()?.nonce }, records: draft.records,
+            previous: try replica.read { try $0.appliedCommit()?.nonce },
+            heartbeat: context.heartbeat.map { Int($0 / .seconds(1)) }, records: draft.records,
             tombstones: draft.tombstones, condemned: draft.condemned)
     }
 

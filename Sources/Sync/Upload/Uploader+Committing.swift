@@ -235,7 +235,7 @@ extension Uploader {
                 if !candidate.isPlaceOnly { try transaction.outbox.dequeue(item, position: candidate.pending.position) }
             }
             // A snapshot that is made here gives new devices the names of all devices.
-            try transaction.rememberDevice(commit.device, name: commit.deviceName)
+            try transaction.rememberDevice(of: commit)
             try transaction.setApplied(commit.sequence, nonce: commit.nonce)
         }
     }

@@ -40,6 +40,7 @@ enum ContainerText {
         lines += (status.storms ?? []).map { ("bulk reads", storm($0)) }
         if let link = status.link { lines.append(("link", "\(link.text); see: dewpoint link")) }
         lines += (status.busyFiles ?? []).map { ("written now", text($0)) }
+        lines += (status.overdue ?? []).map { ("overdue", $0.sentence(since: LocalTime.text($0.last))) }
         if let putBack = status.putBack {
             lines.append(
                 (

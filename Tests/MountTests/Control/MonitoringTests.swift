@@ -99,6 +99,8 @@ extension RealMount {
                 try await container.dewpoint(["resume", b.point])
                 try await b.sync()
                 #expect(try await page(b)[.conflicts] == 1)
+                // Neither of them has promised to commit.
+                #expect(try await page(b)[.overdueDevices] == 0)
             }
         }
 

@@ -6,8 +6,8 @@ package struct ContainerStatusRequest: PlainQuestion {
 
     package static let route = "/v1/status"
     package static let answers =
-        "the container, its device, `totals`, `quota`, `store`, `lastCommit`, `fastPaths`, `problem` if sync is "
-        + "stopped, `cache` and `storms`; `readOnly` if the mount refuses changes: its `reason` (`store`, `option`), "
+        "the container, its device, `totals`, `quota`, `isEncrypted`, `store`, `lastCommit`, `fastPaths`, `problem` if sync "
+        + "is stopped, `overdue` devices, `cache` and `storms`; `readOnly` if the mount refuses changes: its `reason` (`store`, `option`), "
         + "and `detail`, the store's own"
     package static let isForDashboard = true
 

@@ -19,6 +19,7 @@ enum IndexMigrations {
         migrator.registerMigration("v13") { try $0.execute(sql: version13) }
         migrator.registerMigration("v14") { try $0.execute(sql: version14) }
         migrator.registerMigration("v15") { try $0.execute(sql: version15) }
+        migrator.registerMigration("v16") { try $0.execute(sql: version16) }
         return migrator
     }
 
