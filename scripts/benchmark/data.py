@@ -33,7 +33,8 @@ class Data:
         self.native = os.path.join(bench.work, "native", SOURCE)
         self.random = random.Random(SEED)
         self.parts: dict[str, Files] = {}
-        self.is_created = False
+        # The addresses of the containers that were made.
+        self.containers: set[str] = set()
 
     def big(self) -> File:
         """One large file, as (name, size, SHA-256)."""
@@ -83,10 +84,10 @@ class Data:
             # Raw GETs read what the peers read.
             if self.bench.server:
                 self.put(self.parts[top], SOURCE)
-            # The last one: the same daemon as the others, with other options.
-            ours = [system for system in self.bench.systems if isinstance(system, Dewpoint)]
-            if ours:
-                self.upload(ours[-1], top)
+            # Of those with the same container, the last one: the same daemon as the others, with other options.
+            ours = {system.url(SOURCE): system for system in self.bench.systems if isinstance(system, Dewpoint)}
+            for system in ours.values():
+                self.upload(system, top)
         return self.parts[top]
 
     def put(self, files: Files, target: str) -> None:
@@ -108,9 +109,9 @@ class Data:
         each(environment, files, send)
 
     def upload(self, dewpoint: Dewpoint, top: str) -> None:
-        if not self.is_created:
+        if dewpoint.url(SOURCE) not in self.containers:
             dewpoint.create(SOURCE)
-            self.is_created = True
+            self.containers.add(dewpoint.url(SOURCE))
         with dewpoint.mount(SOURCE, keep="filler") as mounted:
             limit = self.bench.prepare_limit
             machine.run("cp", "-r", "--", os.path.join(self.native, top), mounted.point, seconds=limit)

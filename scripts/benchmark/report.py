@@ -121,7 +121,7 @@ class Result:
         yield ""
         yield f"{row.key}: {row.title}"
         yield f"  {row.state}"
-        yield f"  {'':<18}{'median':>12}{'of native':>11}{'lowest to highest':>26}{'daemon CPU':>12}  requests, notes"
+        yield f"  {'':<20}{'median':>12}{'of native':>11}{'lowest to highest':>26}{'daemon CPU':>12}  requests, notes"
         for label, samples in self.samples.items():
             values = [one.value for one in samples.values() if one.value is not None]
             median = self.median(label)
@@ -142,7 +142,7 @@ class Result:
                 shown = problem.partition(";")[0]
                 notes = [note.partition("; ")[2] if note.startswith(">") else note for note in notes]
             share = f"{native:.3g}" if native is not None else ""
-            yield f"  {label:<18}{shown:>12}{share:>11}{spread:>26}{cpu:>12}  {'; '.join(filter(None, notes))}".rstrip()
+            yield f"  {label:<20}{shown:>12}{share:>11}{spread:>26}{cpu:>12}  {'; '.join(filter(None, notes))}".rstrip()
         for aim in row.aims:
             holds, figure = self.judge(aim)
             verdict = {True: "met", False: "MISSED", None: "?"}[holds]
@@ -170,9 +170,9 @@ class Result:
 def summary(results: Sequence[Result]) -> Iterator[str]:
     """One line for each aim."""
     yield ""
-    yield f"{'row':<20}{'system':<18}{'aim':<36}{'':<8}figure"
+    yield f"{'row':<20}{'system':<20}{'aim':<36}{'':<8}figure"
     for result in results:
         for aim in result.row.aims:
             holds, figure = result.judge(aim)
             verdict = {True: "met", False: "MISSED", None: "?"}[holds]
-            yield f"{result.row.key:<20}{aim.label:<18}{aim.text(result.row.unit):<36}{verdict:<8}{figure}"
+            yield f"{result.row.key:<20}{aim.label:<20}{aim.text(result.row.unit):<36}{verdict:<8}{figure}"

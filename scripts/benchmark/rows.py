@@ -5,8 +5,10 @@ from .cold import ColdMany, ColdRead, FarMany, FirstByteFresh, FirstByteListed
 from .following import SeeDirectory, SeeS3
 from .hot import HotRandom, HotRead
 from .trees import Find, KnownMount, Memory, Rename, Upload
+from .uploads import UploadMany, UploadManyLimited, UploadOne, UploadOneLimited, UploadTree, UploadTreeLimited
 
 ROWS = [
-    HotRead, HotRandom, Find, Rename, FirstByteListed, FirstByteFresh, ColdRead, ColdMany, FarMany, Upload, SeeS3,
-    SeeDirectory, Memory, KnownMount,
+    HotRead, HotRandom, Find, Rename, FirstByteListed, FirstByteFresh, ColdRead, ColdMany, FarMany, Upload,
+    UploadOne, UploadOneLimited, UploadMany, UploadManyLimited, UploadTree, UploadTreeLimited, SeeS3, SeeDirectory,
+    Memory, KnownMount,
 ]  # fmt: skip

@@ -76,9 +76,11 @@ class Server:
 class Proxy:
     """A way to a server that takes a while; see scripts/delay-proxy."""
 
-    def __init__(self, port: int, round_trip: float) -> None:
+    def __init__(self, port: int, round_trip: float, limit: float = 0) -> None:
+        # `limit`: megabytes a second of each connection; 0 for none.
+        words = ["--round-trip", str(round_trip), "--limit", str(limit)]
         self.process = subprocess.Popen(
-            [sys.executable, os.path.join(SCRIPTS, "delay-proxy"), str(port), "--round-trip", str(round_trip)],
+            [sys.executable, os.path.join(SCRIPTS, "delay-proxy"), str(port), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

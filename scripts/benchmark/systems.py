@@ -92,6 +92,8 @@ class System:
     """One way to have files. `label` names it in tables; `family` is what --without takes."""
 
     is_peer = False
+    # Whether it is of no use without the S3 server.
+    needs_server = False
 
     def __init__(self, bench: "Bench", label: str, family: str) -> None:
         self.bench, self.label, self.family = bench, label, family
@@ -150,10 +152,10 @@ class Dewpoint(System):
 
     def create(self, source: str, directory: str | None = None) -> None:
         environment = {**os.environ, **self.bench.server.environment} if self.bench.server else None
-        machine.run(
-            self.binary, "container", "create", self.url(source, directory), "--id", "iCloud.org.dewpoint.Bench",
-            environment=environment,
-        )  # fmt: skip
+        machine.run(*self.creation(source, directory), environment=environment)
+
+    def creation(self, source: str, directory: str | None = None) -> list[str]:
+        return [self.binary, "container", "create", self.url(source, directory), "--id", "iCloud.org.dewpoint.Bench"]
 
     def command(self, url: str, point: str, state: str) -> list[str]:
         options = [word for option in self.options for word in ("-o", option)]
@@ -212,7 +214,7 @@ class Foreground(System):
 
     @contextlib.contextmanager
     def mounted(self, wish: Wish) -> Iterator[Mounted]:
-        environment = wish.environment or self.bench.environment
+        environment = self.bench.environment if wish.environment is None else wish.environment
         with self.scratch(wish.keep) as (point, cache):
             command = self.command(wish, point, cache, environment)
             port = free_port() if wish.control else 0
@@ -244,6 +246,8 @@ class Foreground(System):
 
 
 class Rclone(Foreground):
+    needs_server = True
+
     def __init__(self, bench: "Bench", label: str, options: Sequence[str]) -> None:
         super().__init__(bench, label, "rclone")
         self.options = options
@@ -270,6 +274,8 @@ class Rclone(Foreground):
 
 
 class S3fs(Foreground):
+    needs_server = True
+
     def __init__(self, bench: "Bench", label: str, options: Sequence[str], has_cache: bool) -> None:
         super().__init__(bench, label, "s3fs")
         self.options, self.has_cache = options, has_cache

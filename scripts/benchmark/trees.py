@@ -106,7 +106,13 @@ class Upload(Row):
     unit = "s"
     has_many_files = True
     most_rounds = 2
-    aims = (Aim("dewpoint", "≥", 10, "peer", kind="times"),)
+    aims: tuple[Aim, ...] = (Aim("dewpoint", "≥", 10, "peer", kind="times"),)
+    # Of the data, what is copied.
+    top = "tree"
+
+    def environment(self) -> dict[str, str] | None:
+        """How the store is reached; None for the shortest way."""
+        return None
 
     def prepare(self) -> None:
         self.files = self.bench.data.tree()
@@ -119,13 +125,14 @@ class Upload(Row):
     def sample(self, system: System) -> Sample:
         self.bench.count += 1
         source = f"upload-{self.bench.count}"
-        tree = os.path.join(self.bench.data.native, "tree")
+        tree = os.path.join(self.bench.data.native, self.top)
         limit = self.scale.slow_limit
         if system.is_peer:
             Store(self.bench.environment).put(PEER_BUCKET, f"{source}/", b"", DIRECTORY_METADATA)
         if isinstance(system, Dewpoint):
             system.create(source)
-        with system.mount(source, control=system.family == "rclone") as mounted:
+        way = self.environment()
+        with system.mount(source, environment=way, control=system.family == "rclone") as mounted:
 
             def copy() -> tuple[float, float]:
                 start = time.perf_counter()
@@ -178,16 +185,18 @@ class Upload(Row):
         with system.mount(source) as mounted:
             work("check_sample", self.bench.prepare_limit, root=mounted.point, files=files)
             if isinstance(system, Dewpoint):
-                path = os.path.join(mounted.point, "tree")
-                work("find", self.bench.prepare_limit, path=path, files=len(self.files), size=self.size)
+                path = os.path.join(mounted.point, self.top)
+                if os.path.isdir(path):
+                    work("find", self.bench.prepare_limit, path=path, files=len(self.files), size=self.size)
         self.forget(system, source)
 
     def forget(self, system: System, source: str) -> None:
         """The server keeps everything in memory."""
-        if system.is_peer:
+        if system.is_peer or isinstance(system, Dewpoint):
             environment = self.bench.environment
-            keys = Store(environment).list(PEER_BUCKET, f"{source}/")
-            each(environment, keys, lambda store, key: store.delete(PEER_BUCKET, key))
+            bucket = PEER_BUCKET if system.is_peer else DEWPOINT_BUCKET
+            keys = Store(environment).list(bucket, f"{source}/")
+            each(environment, keys, lambda store, key: store.delete(bucket, key))
 
 
 class Memory(Row):

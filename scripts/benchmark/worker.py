@@ -312,11 +312,95 @@ def raw_get(
     return {"seconds": seconds}
 
 
+class NamedFiles:
+    """Calls on the files of one directory, which has what an operation needs."""
+
+    block = b"x" * 100
+    page = b"y" * PAGE_BYTE_COUNT
+    pages = 64
+
+    def __init__(self, root: str, operation: str, count: int) -> None:
+        self.root, self.operation, self.count = root, operation, count
+
+    def path(self, kind: str, number: int) -> str:
+        return os.path.join(self.root, f"{kind}{number}")
+
+    def write(self, path: str, flags: int) -> None:
+        descriptor = os.open(path, os.O_WRONLY | flags, 0o644)
+        os.write(descriptor, self.block)
+        os.close(descriptor)
+
+    def prepare(self) -> None:
+        os.mkdir(self.root)
+        if self.operation not in ("create", "mkdir", "fsync", "pwrite", "pread"):
+            for number in range(self.count):
+                self.write(self.path("f", number), os.O_CREAT)
+        with open(self.path("one", 0), "wb") as file:
+            file.write(self.page * self.pages)
+
+    def change(self) -> Report:
+        one = os.open(self.path("one", 0), os.O_RDWR)
+        call = getattr(self, f"do_{self.operation}")
+        start = time.perf_counter()
+        for number in range(self.count):
+            call(number, one)
+        seconds = time.perf_counter() - start
+        os.close(one)
+        return {"seconds": seconds / self.count}
+
+    def do_create(self, number: int, _: int) -> None:
+        self.write(self.path("f", number), os.O_CREAT | os.O_EXCL)
+
+    def do_mkdir(self, number: int, _: int) -> None:
+        os.mkdir(self.path("d", number))
+
+    def do_rename(self, number: int, _: int) -> None:
+        os.rename(self.path("f", number), self.path("g", number))
+
+    def do_chmod(self, number: int, _: int) -> None:
+        os.chmod(self.path("f", number), 0o600)
+
+    def do_utime(self, number: int, _: int) -> None:
+        os.utime(self.path("f", number), (1, number))
+
+    def do_save(self, number: int, _: int) -> None:
+        self.write(self.path("t", number), os.O_CREAT | os.O_EXCL)
+        os.rename(self.path("t", number), self.path("f", number))
+
+    def do_rewrite(self, number: int, _: int) -> None:
+        self.write(self.path("f", number), os.O_TRUNC)
+
+    def do_fsync(self, number: int, one: int) -> None:
+        self.do_pwrite(number, one)
+        os.fsync(one)
+
+    def do_open(self, number: int, _: int) -> None:
+        os.close(os.open(self.path("f", number), os.O_RDONLY))
+
+    def do_unlink(self, number: int, _: int) -> None:
+        os.unlink(self.path("f", number))
+
+    def do_pwrite(self, number: int, one: int) -> None:
+        os.pwrite(one, self.page, number % self.pages * PAGE_BYTE_COUNT)
+
+    def do_pread(self, number: int, one: int) -> None:
+        demand(PAGE_BYTE_COUNT, len(os.pread(one, PAGE_BYTE_COUNT, number % self.pages * PAGE_BYTE_COUNT)), "pread")
+
+
+def prepare_names(root: str, operation: str, count: int) -> Report:
+    NamedFiles(root, operation, count).prepare()
+    return {}
+
+
+def change_names(root: str, operation: str, count: int) -> Report:
+    return NamedFiles(root, operation, count).change()
+
+
 VERBS = {
     verb.__name__: verb
     for verb in (
         hot_read, check_pages, cold_read, read_many, first_byte, list_directory, find, rename, copy, check_sample, see,
-        raw_get,
+        raw_get, prepare_names, change_names,
     )
 }  # fmt: skip
 

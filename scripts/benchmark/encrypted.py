@@ -1,0 +1,158 @@
+"""What encryption costs: the same daemon on a plain container and on an encrypted one, in turns."""
+
+import os
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .cold import ColdRead, FirstByteFresh, FirstByteListed
+from .data import SOURCE
+from .hot import HotRandom, HotRead
+from .machine import work
+from .report import Aim, Sample
+from .row import Row
+from .systems import Dewpoint, System
+from .trees import Upload
+
+if TYPE_CHECKING:
+    from .bench import Bench
+
+PLAIN = "dewpoint"
+ENCRYPTED = "dewpoint encrypted"
+PASSPHRASE = "measured beside the plain one"
+
+
+class Encrypted(Dewpoint):
+    """Each mount with a new state unlocks the container with the passphrase, and enrols another device."""
+
+    def __init__(self, bench: "Bench") -> None:
+        super().__init__(bench, ENCRYPTED)
+        self.secret = os.path.join(bench.work, "passphrase")
+        with open(self.secret, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(PASSPHRASE + "\n")
+
+    def url(self, source: str, directory: str | None = None) -> str:
+        return super().url(source + "-encrypted", directory + "-encrypted" if directory else None)
+
+    def creation(self, source: str, directory: str | None = None) -> list[str]:
+        recovery = os.path.join(self.bench.work, f"recovery-{self.bench.count}-{source}")
+        more = ["--encrypt", "--passphrase-file", self.secret, "--recovery-file", recovery]
+        return super().creation(source, directory) + more
+
+    def command(self, url: str, point: str, state: str) -> list[str]:
+        return [*super().command(url, point, state), "--passphrase-file", self.secret]
+
+
+def both(bench: "Bench") -> list[System]:
+    return [Dewpoint(bench), Encrypted(bench)]
+
+
+class OnlyBoth(Row):
+    def systems(self, systems: Sequence[System]) -> list[System]:
+        return list(systems)
+
+
+class ColdProcessor(ColdRead):
+    key = "cold-cpu"
+    unit = "s"
+    more_is_better = False
+    widths = ()
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.3, PLAIN),)
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.title = f"the daemon's processor time while {self.size >> 20} MiB are read that are not here"
+
+    def sample(self, system: System) -> Sample:
+        details = super().sample(system).details
+        return Sample(details.pop("cpuSeconds"), **details)
+
+
+class FirstByteBoth(FirstByteFresh):
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.03, PLAIN),)
+
+    def systems(self, systems: Sequence[System]) -> list[System]:
+        return list(systems)
+
+
+class FirstByteListedBoth(FirstByteListed):
+    aims = FirstByteBoth.aims
+
+    def systems(self, systems: Sequence[System]) -> list[System]:
+        return list(systems)
+
+
+class UploadBig(OnlyBoth):
+    key = "upload-big"
+    unit = "s"
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.1, PLAIN),)
+
+    def prepare(self) -> None:
+        self.name, self.size, _ = self.bench.data.big()
+        self.title = f"cp of a file of {self.size >> 20} MiB, until it is in the store"
+        self.state = "The source is hot."
+
+    def sample(self, system: System) -> Sample:
+        assert isinstance(system, Dewpoint)
+        self.bench.count += 1
+        source = f"upload-{self.bench.count}"
+        system.create(source)
+        with system.mount(source) as mounted:
+
+            def copy() -> float:
+                start = time.perf_counter()
+                path = os.path.join(self.bench.data.native, self.name)
+                work("copy", self.scale.slow_limit, source=path, target=mounted.point)
+                system.sync(mounted.point, self.scale.slow_limit)
+                return time.perf_counter() - start
+
+            seconds, details = self.observe(mounted, copy)
+        details["notes"] = [f"{details['cpuSeconds']:.2f} s of processor"]
+        return Sample(seconds, **details)
+
+
+class UploadSmall(Upload):
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.1, PLAIN),)
+
+
+class FirstMount(OnlyBoth):
+    key = "mount-first"
+    unit = "s"
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 2.0),)
+    is_known = False
+
+    def prepare(self) -> None:
+        self.bench.data.many()
+        which = "which is known" if self.is_known else "with a new state"
+        self.title = f"mounting a container of some files, {which}"
+        self.state = "Hot. The encrypted one is opened with its passphrase where the state is new."
+
+    def sample(self, system: System) -> Sample:
+        self.bench.count += 1
+        keep = f"mount-{self.bench.count}"
+        with system.mount(SOURCE, keep=keep) as mounted:
+            seconds = mounted.seconds
+        if self.is_known:
+            with system.mount(SOURCE, keep=keep) as mounted:
+                seconds = mounted.seconds
+        return Sample(seconds)
+
+
+class KnownAgain(FirstMount):
+    key = "mount-again"
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.1, PLAIN),)
+    is_known = True
+
+
+class HotReadBoth(HotRead):
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≥", 0.95, PLAIN),)
+
+
+class HotRandomBoth(HotRandom):
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≥", 0.95, PLAIN),)
+
+
+ROWS = [
+    ColdProcessor, FirstByteListedBoth, FirstByteBoth, UploadBig, UploadSmall, FirstMount, KnownAgain, HotReadBoth,
+    HotRandomBoth,
+]  # fmt: skip
