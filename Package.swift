@@ -75,6 +75,10 @@ let package = Package(
                 "Remote", "Linux", "Model", .filesystem("Crypto", "swift-crypto"),
                 .filesystem("CryptoExtras", "swift-crypto"),
             ],
+            // In the program itself, which puts them into the store.
+            resources: [
+                .embedInCode("Page/share.html"), .embedInCode("Page/share.css"), .embedInCode("Page/share.js"),
+            ],
             swiftSettings: settings),
         .target(
             name: "RemoteS3",
@@ -168,7 +172,7 @@ let package = Package(
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "NamedMounts", "Dashboard", "Daemon", "Sealing", "Remote", "ControlClient", "ControlAPI",
+                "NamedMounts", "Dashboard", "Daemon", "RemoteS3", "Sealing", "Remote", "ControlClient", "ControlAPI",
                 "MetadataPredicate", "Linux", "Model",
                 .filesystem("ArgumentParser", "swift-argument-parser"),
                 .filesystem("Logging", "swift-log"),
@@ -239,10 +243,10 @@ let package = Package(
         .testTarget(
             name: "SealingTests",
             dependencies: [
-                "Sealing", "Remote", "Model", "Mutations", "SeededRandomness", "TestStores",
+                "Sealing", "Remote", "Model", "Mutations", "Programs", "SeededRandomness", "TestStores",
                 .filesystem("Crypto", "swift-crypto"),
             ],
-            swiftSettings: settings),
+            exclude: ["format_vectors.py"], swiftSettings: settings),
         .testTarget(
             name: "RemoteS3Tests",
             dependencies: [
@@ -285,7 +289,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "Daemon", "Control", "DocumentationTables", "ControlAPI", "Coordination", "FileSystem", "Mount",
-                "Remote", "Model", "Metering", "TestStores",
+                "Remote", "Model", "Metering", "Sealing", "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

@@ -67,9 +67,7 @@ extension SharesRequest: PerformedQuestion {
             let shares = daemon.shareStore
             var files: [SharedFile] = []
             for record in try await shares.list() {
-                // A link lasts whole seconds.
-                let link = record.expires.seconds > now.seconds ? try await shares.link(record, now: now) : nil
-                files.append(SharedFile(record, link))
+                files.append(SharedFile(record, try await shares.currentLink(record, now: now)))
             }
             return files
         } catch {
@@ -113,6 +111,14 @@ extension SharedFile {
 }
 
 extension ShareStore {
+    /// - Returns: `nil` when its time is over, and when its bytes are missing or damaged.
+    fileprivate func currentLink(_ record: ShareRecord, now: Timestamp) async throws(StoreError) -> ObjectLink? {
+        do throws(StoreError) { return try await link(record, now: now) } catch {
+            guard error.code == .notFound || error.code == .corrupt else { throw error }
+            return nil
+        }
+    }
+
     /// A store without links has its own sentence for it.
     fileprivate static func refusal(_ error: StoreError) -> FileError {
         guard error.code == .invalid, !error.detail.isEmpty else { return error.fileError }

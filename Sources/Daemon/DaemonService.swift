@@ -172,6 +172,7 @@ package struct DaemonService: Sendable {
     private func openFileSystem() throws(DaemonError) -> FileSystem {
         var fileSystemOptions = options.fileSystem
         fileSystemOptions.storeRefusal = remote.access.refusal
+        fileSystemOptions.isEncrypted = remote.isEncrypted
         do throws(FileError) {
             return try FileSystem(
                 container: remote.container,

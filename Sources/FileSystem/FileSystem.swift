@@ -78,7 +78,7 @@ package final class FileSystem: Sendable {
         let context = try SyncContext(
             identity: container.identity, location: location, environment: environment, logger: logger, owner: owner,
             group: group, ignoring: options.ignoredPatterns, metrics: metrics, storeRefusal: options.storeRefusal,
-            busyUploadInterval: options.busyUploadInterval)
+            busyUploadInterval: options.busyUploadInterval, heartbeat: options.heartbeat)
         self.init(context, container: container, options: options)
     }
 

@@ -158,11 +158,16 @@ package final class S3Store: ObjectStore {
         try await MultipartUpload(connection: connection, key: key, parts: parts).run()
     }
 
-    /// A presigned link. A browser saves the file under its name.
+    /// A presigned link.
     package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
         try ObjectKey.validate(key)
         let lifetime = min(max(request.lifetime, .seconds(1)), ObjectLinkRequest.lifetimeLimit).components.seconds
-        let query = [("response-content-disposition", ContentDisposition.attachment(request.fileName))]
+        let query =
+            switch request.use {
+            case .file(let name): [("response-content-disposition", ContentDisposition.attachment(name))]
+            case .page: [("response-content-type", "text/html; charset=utf-8")]
+            case .bytes: [(String, String)]()
+            }
         let link = try await connection.link(to: location.key(key), query: query, lasting: lifetime)
         let end = min(link.time.addingTimeInterval(TimeInterval(lifetime)), link.credentialsEnd ?? .distantFuture)
         return ObjectLink(

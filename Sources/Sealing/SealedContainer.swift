@@ -10,6 +10,11 @@ package struct SealedContainer: Sendable {
         var uuid: UUID
     }
 
+    /// The member that the description of every container has.
+    private struct Format: Decodable {
+        var format: Int
+    }
+
     private static let key = "container.json"
 
     /// What stands at a place.
@@ -30,7 +35,8 @@ package struct SealedContainer: Sendable {
 
     /// Looks what stands at a place, with one request.
     ///
-    /// - Throws: ``StoreError`` as ``Container/open(in:)``.
+    /// - Throws: ``StoreError`` as ``Container/open(in:)``; with `corrupt` also for what is no description of a container
+    ///   where there is a keyring.
     package static func look(in base: any ObjectStore) async throws(StoreError) -> Found {
         let text = try await Container.read(base)
         if let stub = try? ForeignJSON.decode(Stub.self, from: Data(text)), stub.format == Keyring.format {
@@ -46,8 +52,14 @@ package struct SealedContainer: Sendable {
             }
             // What is no stub is judged by who opens a plain container.
             return .plain(try Container.open(text, in: base))
+        } catch {
+            guard error.code == .corrupt, await KeyringStore.hasKeyring(in: base) else { throw error }
+            throw StoreError(
+                .corrupt, key: key,
+                "\(error.detail); there is a keyring, so the container was encrypted, and this object was cut, changed or "
+                    + #"exchanged: put it back as {"format":2,"uuid":"UUID"}, where UUID is the name of the directory in "#
+                    + "keyring/ that has 000001")
         }
-        return .sealed(SealedContainer(stub.uuid, base))
     }
 
     /// - Returns: `nil` for a plain container, and where there is none.

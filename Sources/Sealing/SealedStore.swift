@@ -7,8 +7,9 @@ import Synchronization
 /// A store that need not be trusted for anything but being there: seals what goes down and opens what comes up, object
 /// by object. It knows neither records nor commits.
 ///
-/// Lengths of listings are those with ``Padding``; what is read has the true one. Objects beside the container, and links
-/// to objects, are refused: both would show plain bytes to whoever has the bucket.
+/// Lengths of listings are those with ``Padding``; what is read has the true one. Objects beside the container are
+/// refused: they are plain. What is shared by a link has a key of its own (``ShareKey``), and beside it a page that opens
+/// it in a browser; the page comes and goes with it, and is not shown above.
 package struct SealedStore: ObjectStore {
     /// How many headers of packs are remembered, of some 300 bytes each: 4096.
     static let headerLimit = 4096
@@ -62,6 +63,21 @@ package struct SealedStore: ObjectStore {
     // MARK: Reading
 
     package func get(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        guard try containerKey(address) == SealingKeys.description else { return try await open(address, range: range) }
+        // Two objects have that key: errors are about the sealed one.
+        let (stored, shown) = (keys.storedDescription, SealingKeys.description)
+        let source: ByteStream
+        do throws(StoreError) { source = try await open(address, range: range) } catch {
+            throw error.about(stored, insteadOf: shown)
+        }
+        return ByteStream(key: stored) { () async throws(StoreError) in
+            do throws(StoreError) { return try await source.next() } catch {
+                throw error.about(stored, insteadOf: shown)
+            }
+        }
+    }
+
+    private func open(_ address: ObjectAddress, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         let key = try containerKey(address)
         if isPlain(key) { return try await base.get(address, range: range) }
         if let history, let place = SealedHistory.place(key) {
@@ -142,13 +158,11 @@ package struct SealedStore: ObjectStore {
     private func header(
         from source: ByteStream, key: String
     ) async throws(StoreError) -> (SealedHeader, rest: [UInt8]) {
-        var bytes: [UInt8] = []
-        while bytes.count < SealedHeader.byteCount, let piece = try await source.next() { bytes += piece }
-        let start = Array(bytes.prefix(SealedHeader.byteCount))
+        let (start, rest) = try await SealedHeader.take(from: source)
         if let epoch = SealedHeader.epoch(of: start), keys.epochKeys[epoch] == nil { try await self.source.renew() }
         let header = try SealedHeader(reading: start, key: key, keys: keys)
         headers.remember(header, of: key)
-        return (header, Array(bytes.dropFirst(SealedHeader.byteCount)))
+        return (header, rest)
     }
 
     private func load(_ key: String, _ range: Range<Int64>?) async throws(StoreError) -> ByteStream {
@@ -175,7 +189,7 @@ package struct SealedStore: ObjectStore {
         try await write(key, body) { (key, body) throws(StoreError) in try await base.create(key, body) }
     }
 
-    private static let queue = BlockingQueue(name: "dewpoint.sealing")
+    static let queue = BlockingQueue(name: "dewpoint.sealing")
 
     private func write(
         _ key: String, _ body: Body, _ call: (String, Body) async throws(StoreError) -> Void
@@ -183,6 +197,7 @@ package struct SealedStore: ObjectStore {
         try ObjectKey.validate(key)
         if isPlain(key) { return try await call(key, body) }
         try await source.renewIfOld()
+        try await putPage(beside: key)
         let salt = makeSalt(key)
         let place = SealedHistory.place(key)
         let endorsement = try await endorsement(of: body, at: place, key: key)
@@ -217,9 +232,30 @@ package struct SealedStore: ObjectStore {
         }
     }
 
+    /// Every part is read and sent: what the store has of them is sealed for another place.
+    ///
+    /// - Throws: ``StoreError`` with `invalid` for what is no share.
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        guard SharedObject(key: key) != nil else { throw StoreError(.invalid, key: key, "only shares are assembled") }
+        try await source.renewIfOld()
+        let sealed = try SealedParts(parts, key: key, salt: makeSalt(key), keys: source.keys)
+        try await putPage(beside: key)
+        let stored = stored(key)
+        do throws(StoreError) { try await base.assemble(stored, from: sealed.sealed) } catch {
+            throw error.about(key, insteadOf: stored)
+        }
+    }
+
+    /// Before the bytes of a share, so that they are never without it.
+    private func putPage(beside key: String) async throws(StoreError) {
+        guard let share = SharedObject(key: key) else { return }
+        try await base.put(share.pageKey, .bytes(SharePage.bytes))
+    }
+
     package func delete(_ key: String) async throws(StoreError) {
         try ObjectKey.validate(key)
         headers.forget(key)
+        if let share = SharedObject(key: key) { try await base.delete(share.pageKey) }
         let stored = stored(key)
         do throws(StoreError) { try await base.delete(stored) } catch { throw error.about(key, insteadOf: stored) }
     }
@@ -272,10 +308,27 @@ package struct SealedStore: ObjectStore {
         return max(1, padded - Int64(Endorsement.byteCount))
     }
 
-    /// Whoever has a link could not open what it leads to.
-    package func link(to key: String, for request: ObjectLinkRequest) throws(StoreError) -> ObjectLink {
-        throw StoreError(
-            .invalid, key: key, "an encrypted container has no links to its files: send a copy of the file instead")
+    // MARK: Sharing
+
+    /// A link with the key of a share, which is a secret from then on: see ``ShareLink``.
+    ///
+    /// - Throws: ``StoreError`` with `notFound` or `corrupt` where the object is not there or does not open, with `invalid`
+    ///   for what is no share.
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        guard let share = SharedObject(key: key), case .file(let fileName) = request.use else {
+            throw StoreError(.invalid, key: key, "an encrypted container has no links but those to shared files")
+        }
+        let bytes = try await base.link(to: key, for: ObjectLinkRequest(.bytes, lifetime: request.lifetime))
+        let page = try await base.link(to: share.pageKey, for: ObjectLinkRequest(.page, lifetime: request.lifetime))
+        // Of the epoch in which it was sealed, whoever asks.
+        let (start, _) = try await header(from: load(key, 0..<Int64(SealedHeader.byteCount)), key: key)
+        guard let epochKey = keys.epochKeys[start.epoch] else { throw SegmentCipher.damage(key) }
+        let shareKey = ShareKey(of: share.id, container: keys.container, epochKey: epochKey)
+        guard let text = ShareLink.text(page: page.url, bytes: bytes.url, key: shareKey, fileName: fileName) else {
+            throw StoreError(
+                .invalid, key: key, "the store's links to the page and to the bytes are not beside each other")
+        }
+        return ObjectLink(url: text, expires: min(page.expires, bytes.expires))
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }

@@ -23,7 +23,7 @@ struct Dewpoint: AsyncParsableCommand {
             DownloadCommand.self,
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ConflictsCommand.self, ResolveCommand.self,
-            TrashCommand.self, ShareCommand.self, KeyCommand.self,
+            TrashCommand.self, ShareCommand.self, OpenShareCommand.self, KeyCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
             MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
             LogLevelCommand.self, DiagnoseCommand.self, ResetCommand.self, RecoverCommand.self,

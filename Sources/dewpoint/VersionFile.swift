@@ -19,21 +19,10 @@ struct VersionFile {
     func write(to file: String, replacing: Bool) throws {
         if file == "-" { return try withTemporaryFile(Self.copyToOutput) }
         guard replacing || access(file, F_OK) != 0 else { throw Self.exists(file) }
-        let directory = URL(filePath: file).deletingLastPathComponent().path
-        let part = "\(directory)/.\(UUID().uuidString).dewpoint"
-        try fetch(into: part)
-        defer { unlink(part) }
-        // As any program would have created it.
-        let mask = umask(0)
-        umask(mask)
-        chmod(part, 0o666 & ~mask)
-        if !replacing {
-            // A name that was created meanwhile is not replaced either. A file system without hard links has only the
-            // check before.
-            if link(part, file) == 0 { return }
-            if errno == EEXIST { throw Self.exists(file) }
-        }
-        try SystemCalls.check("rename", as: "cannot create \(file)") { rename(part, file) }
+        let part = PartFile(of: file)
+        try fetch(into: part.path)
+        defer { part.remove() }
+        guard try part.move(replacing: replacing) else { throw Self.exists(file) }
     }
 
     private static func exists(_ file: String) -> CommandFailure {

@@ -63,6 +63,8 @@ import Testing
         #expect(
             ShareText.notice(file, given: "a").contains(
                 "until \(LocalTime.text("1970-01-01T01:00:00Z")), when the credentials end that signed it"))
+        file.link = "https://x#2.k.n"
+        #expect(ShareText.notice(file, given: "a").contains("\nits key is in the link: pass on all of it\nto end it"))
         file.link = nil
         #expect(ShareText.table([file], width: nil).contains("ended"))
     }

@@ -25,6 +25,7 @@ import Testing
     @Test(arguments: [
         "secret=abc123", "X-Amz-Security-Token: abc123", #""password":"abc123""#, "AKIAIOSFODNN7EXAMPLE",
         "https://user:abc123@host/", "planted+key/value",
+        "https://host/1.html?x=1#2.abc1234567890123456789012345678901234567890.report.pdf?x=2",
     ])
     func `keys are removed even where names are kept`(text: String) {
         var redaction = redaction(keepsNames: true)

@@ -60,7 +60,7 @@ import Testing
             let store = S3Store(
                 try S3Location("s3://notes", environment: variables), variables: variables, environment: environment)
             let link = try await store.link(
-                to: "shares/x", for: ObjectLinkRequest(fileName: "x", lifetime: .seconds(30 * 86_400)))
+                to: "shares/x", for: ObjectLinkRequest(.file(name: "x"), lifetime: .seconds(30 * 86_400)))
             #expect(link.expires.seconds == Int64(now.timeIntervalSince1970) + Int64(end))
             #expect(link.url.contains("&X-Amz-Expires=604800&"))
             #expect(link.url.contains("&X-Amz-Security-Token=t%2Fk&"))

@@ -267,8 +267,8 @@ extension Trait where Self == ConditionTrait {
         let (first, second) = (Self.bytes(Self.partByteCount + 10), Self.bytes(1000))
         try await with(prefix: "/server/\(UUID().uuidString)/ü b") { store in
             for key in ["packs/a", "packs/b"] { try await store.put(key, .bytes(first)) }
-            let range = 5..<Int64(Self.partByteCount) + 5
-            let unread = { @Sendable () throws(StoreError) -> [UInt8] in
+            let (range, count) = (5..<Int64(Self.partByteCount) + 5, Int64(Self.partByteCount))
+            let unread = { @Sendable (_: Range<Int64>) throws(StoreError) -> [UInt8] in
                 throw StoreError(.invalid, key: "packs/a", "it was sent although the store has it")
             }
             try await store.assemble(
@@ -301,7 +301,7 @@ extension Trait where Self == ConditionTrait {
         try await with(prefix: "/server/\(UUID().uuidString)/ü b") { store in
             try await store.put("shares/x", .bytes(Array("hello".utf8)))
             let link = try await store.link(
-                to: "shares/x", for: ObjectLinkRequest(fileName: "Ü \"1\".txt", lifetime: .seconds(60)))
+                to: "shares/x", for: ObjectLinkRequest(.file(name: "Ü \"1\".txt"), lifetime: .seconds(60)))
             let answer = try await Self.get(link.url)
             #expect(answer.status == 200 && answer.bytes == Array("hello".utf8))
             #expect(
@@ -312,7 +312,7 @@ extension Trait where Self == ConditionTrait {
             try await store.put("shares/z", .bytes([1]))
             #expect(try await Self.get(link.url.replacing("shares/x", with: "shares/z")).status == 403)
             let short = try await store.link(
-                to: "shares/x", for: ObjectLinkRequest(fileName: "x", lifetime: .seconds(1)))
+                to: "shares/x", for: ObjectLinkRequest(.file(name: "x"), lifetime: .seconds(1)))
             try await Task.sleep(for: .seconds(2.5))
             #expect(try await Self.get(short.url).status == 403)
             try await store.delete("shares/x")

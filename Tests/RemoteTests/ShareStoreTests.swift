@@ -1,5 +1,7 @@
+import Crypto
 import Foundation
 import Model
+import Sealing
 import TestStores
 import Testing
 
@@ -49,6 +51,29 @@ import Testing
         #expect(try await shares(base).list() == [record])
         // What a pack has in one range is not sent again.
         #expect(base.sentByteCount == 0)
+    }
+
+    @Test(arguments: [0, 1, 65_536, 9 << 20, 40 << 20])
+    func `a share of a sealed container is opened with its link, and leaves nothing when it ends`(
+        byteCount: Int
+    ) async throws {
+        let keys = SealingKeys(
+            container: Samples.id(5).uuid, epoch: 1, epochKeys: [1: SymmetricKey(size: .bits256)],
+            containerKey: SymmetricKey(size: .bits256))
+        let sealed = SealedStore(base, keys: keys)
+        let bytes = Samples.bytes(byteCount, seed: 1)
+        let content = try await content(bytes, in: sealed)
+        let record = record(1, byteCount: Int64(byteCount))
+        let link = try ShareLink(parsing: try await shares(sealed).create(record, content).url)
+        let key = ShareStore.key(record.id)
+        #expect(link.bytesURL == "memory:\(key)?as=bytes" && link.fileName == record.fileName)
+        let reader = try await SharedFileReader(try await base.get(key, range: nil), key: link.key)
+        #expect(try await reader.bytes.collect(upTo: 1 << 30) == bytes)
+        #expect(try await self.keys() == [key, key + ".html", key + ".json"])
+        #expect(try await shares(sealed).list() == [record])
+        #expect(try await shares(sealed).link(record, now: record.created).url.contains(link.key.text))
+        try await shares(sealed).revoke(record.id)
+        #expect(try await self.keys() == [])
     }
 
     /// A file whose bytes are those of an object beside the container.

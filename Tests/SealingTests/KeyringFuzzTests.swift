@@ -9,7 +9,7 @@ import Testing
 @testable import Sealing
 
 /// Keyrings of a member who breaks the rules: whatever he signs, others refuse it or stay within the rules.
-@Suite struct KeyringFuzzTests {
+@Suite(.serialized) struct KeyringFuzzTests {
     private let container = UUID()
     private let anna = UUID()
     private let annasKeys = DeviceKeys()

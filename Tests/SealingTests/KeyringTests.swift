@@ -52,6 +52,22 @@ import Testing
 
     private func epochs(_ secrets: RingSecrets) -> [UInt32: [UInt8]] { secrets.epochKeys.mapValues(\.bytes) }
 
+    // MARK: Power failures
+
+    /// A directory shows an object before its name is synced, and whoever fails to create it syncs the name.
+    @Test func `a version that another device made is on the disk before anything is written under it`() async throws {
+        try await found()
+        var known = try await chain()
+        try await change { $0.rotate() }
+        let watched = FaultyStore(store)
+        let others = KeyringStore(store: watched, container: container)
+        #expect(try await others.extend(&known))
+        #expect(known.newest.number == 2)
+        #expect(watched.callCount(.create, prefix: others.key(2)) == 1)
+        #expect(try await !others.extend(&known))
+        #expect(watched.callCount(.create) == 1)
+    }
+
     // MARK: Opening
 
     @Test func `passphrase, recovery code and device open the same keys, and nothing else does`() async throws {

@@ -86,15 +86,13 @@ import Testing
         #expect(try await store.head(.container("keyring/1")).byteCount == 3)
     }
 
-    @Test func `objects beside the container and links are refused`() async throws {
+    @Test func `objects beside the container are refused`() async throws {
         await #expect(throws: StoreError(.invalid, key: "photos/a")) {
             _ = try await store.get(.neighbour("photos/a"), range: nil)
         }
         await #expect(throws: StoreError(.invalid, key: "photos/")) {
             _ = try await store.list(.neighbour("photos/"), after: nil, limit: 1)
         }
-        let request = ObjectLinkRequest(fileName: "a", lifetime: .seconds(1))
-        await #expect(throws: StoreError(.invalid, key: "a")) { _ = try await store.link(to: "a", for: request) }
     }
 
     // MARK: What it does

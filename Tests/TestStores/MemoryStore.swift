@@ -125,10 +125,16 @@ package final class MemoryStore: ObjectStore {
     /// How many bytes of assembled objects were sent.
     package var sentByteCount: Int { state.withLock { $0.sentByteCount } }
 
-    /// `memory:KEY?name=NAME`, which ends when it should.
+    /// `memory:KEY?name=NAME`, or `?as=page` and `?as=bytes`, which ends when it should.
     package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
-        ObjectLink(
-            url: "memory:\(key)?name=\(request.fileName)",
+        let query =
+            switch request.use {
+            case .file(let name): "name=\(name)"
+            case .page: "as=page"
+            case .bytes: "as=bytes"
+            }
+        return ObjectLink(
+            url: "memory:\(key)?\(query)",
             expires: Timestamp(seconds: request.lifetime.components.seconds, nanoseconds: 0))
     }
 

@@ -2,7 +2,9 @@
 import CDispatch
 import Foundation
 import Glibc
+import Linux
 import Logging
+import Model
 package import Sealing
 import Synchronization
 
@@ -71,19 +73,16 @@ extension StateDirectory {
         do {
             let data = try JSONEncoder().encode(memory)
             try? FileManager.default.removeItem(atPath: new)  // left behind by a crash
-            let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-            guard FileManager.default.createFile(atPath: new, contents: nil, attributes: mode) else {
-                throw CocoaError(.fileWriteUnknown)
-            }
-            let file = try FileHandle(forWritingTo: URL(filePath: new))
-            try file.write(contentsOf: data)
+            let file = try Descriptor(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            try [UInt8](data).withBytes { bytes throws(FileError) in try file.append(bytes) }
             try file.synchronize()
-            try file.close()
+            try SystemCalls.check("rename") { rename(new, keyringFile) }
+            // Who was told that the device is enrolled is not asked again after a power failure.
+            try Descriptor(path).synchronize()
+        } catch let error as FileError {
+            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(String(cString: strerror(error.errno)))")
         } catch {
-            throw DaemonError(.failed, "\(new) cannot be written: \(error.localizedDescription)")
-        }
-        guard rename(new, keyringFile) == 0 else {
-            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(String(cString: strerror(errno)))")
+            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(error.localizedDescription)")
         }
     }
 }

@@ -161,7 +161,7 @@ extension StateDirectory {
     }
 
     private func readNote() throws -> Note {
-        try JSONDecoder().decode(Note.self, from: try Data(contentsOf: URL(filePath: note)))
+        try ForeignJSON.decode(Note.self, from: try Data(contentsOf: URL(filePath: note)))
     }
 
     /// Records the container of this state and its location.
@@ -202,7 +202,7 @@ extension StateDirectory {
     }
 
     /// Whether the container of this state is encrypted: then it is not mounted as a plain one, whatever its store shows.
-    var isEncrypted: Bool {
+    package var isEncrypted: Bool {
         // An unreadable record counts as none.
         (try? readNote())?.isEncrypted == true
     }

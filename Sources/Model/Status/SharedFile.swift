@@ -12,7 +12,8 @@ package struct SharedFile: Hashable, Sendable, Codable {
     package var expires: String
     /// The name of the device that shared it.
     package var device: String
-    /// With it anyone can read the file; `nil` when the time of the share is over.
+    /// With it anyone can read the file, so that it is a secret: it is in no log. `nil` when the time of the share is over,
+    /// and in an encrypted container also when its bytes are missing or damaged.
     package var link: String?
     /// When the link ends, RFC 3339: before the share does if the credentials that signed it end earlier. The listing
     /// then has a new link.

@@ -66,7 +66,7 @@ enum ContainerCoding {
 
     static func pack(_ text: [UInt8], key: String, _ effort: Gzip.Effort = .usual) throws(StoreError) -> [UInt8] {
         let limit = text.count <= textByteLimit
-        let object = limit ? Gzip.compress(text) : []
+        let object = limit ? Gzip.compress(text, effort) : []
         guard limit, object.count <= objectByteLimit else {
             throw StoreError(.invalid, key: key, "too long to be written as one object")
         }
@@ -96,7 +96,7 @@ enum ContainerCoding {
 }
 
 /// An object was written in a format that this version of Dewpoint does not know.
-struct NewerFormat: Error {
+package struct NewerFormat: Error {
     let format: Int
     let supported: Int
 

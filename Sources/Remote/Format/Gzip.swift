@@ -28,7 +28,7 @@ package enum Gzip {
 
     package static func compress(_ bytes: [UInt8], _ effort: Effort = .usual) -> [UInt8] {
         var stream = z_stream()
-        let started = dewpoint_gzip_deflate_init(&stream, Z_DEFAULT_COMPRESSION)
+        let started = dewpoint_gzip_deflate_init(&stream, effort.level)
         precondition(started == Z_OK, "zlib has no memory")
         defer { deflateEnd(&stream) }
         // zlib counts in 32 bits; the formats that use it are limited far below.

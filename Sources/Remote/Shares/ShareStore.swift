@@ -40,30 +40,34 @@ package struct ShareStore: Sendable {
             throw StoreError(.invalid, key: key, "a file of more than \(limit) GiB cannot be shared by a link")
         }
         // First, since a store without links refuses it, and nothing is written then.
-        let link = try await link(record, now: record.created)
+        do throws(StoreError) { _ = try await link(record, now: record.created) } catch {
+            // The link needs the object, which is still to be written.
+            guard error.code == .notFound else { throw error }
+        }
         let recordKey = Self.recordKey(record.id)
         try await store.create(recordKey, .bytes(try ContainerCoding.encode(record, key: recordKey)))
         do throws(StoreError) {
             try await write(content, to: key)
             // Another device may have deleted the description meanwhile, and then the bytes would stay for ever.
             _ = try await store.byteCount(of: recordKey)
+            return try await link(record, now: record.created)
         } catch {
             // In a task of its own, so that it also runs after a cancellation.
             await Task { [self] in try? await delete(record.id) }.value
             throw error
         }
-        return link
     }
 
     /// A new link to a share, for the rest of its time.
     ///
-    /// - Throws: ``StoreError`` with `notFound` when its time is over.
+    /// - Throws: ``StoreError`` with `notFound` when its time is over; also when its bytes are missing, and `corrupt` when
+    ///   they are damaged, in a store that looks at them.
     package func link(_ record: ShareRecord, now: Timestamp) async throws(StoreError) -> ObjectLink {
         let rest = record.expires.seconds - now.seconds
         guard rest > 0 else { throw StoreError(.notFound, key: Self.key(record.id), "the link has ended") }
         let lifetime = min(Duration.seconds(rest), ObjectLinkRequest.lifetimeLimit)
         return try await store.link(
-            to: Self.key(record.id), for: ObjectLinkRequest(fileName: record.fileName, lifetime: lifetime))
+            to: Self.key(record.id), for: ObjectLinkRequest(.file(name: record.fileName), lifetime: lifetime))
     }
 
     /// The shares, the oldest first. A description that cannot be read is left out.

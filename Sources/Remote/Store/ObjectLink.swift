@@ -43,13 +43,22 @@ package struct ObjectLinkRequest: Hashable, Sendable {
     /// The longest time for which S3 signs a link: 7 days.
     package static let lifetimeLimit = Duration.seconds(7 * 24 * 3600)
 
-    /// The name that the reader's browser gives the file.
-    package let fileName: String
+    /// What a browser makes of the object.
+    package enum Use: Hashable, Sendable {
+        /// A file that is saved under a name.
+        case file(name: String)
+        /// A page that is shown.
+        case page
+        /// Bytes that a page or a program reads: the link has no name.
+        case bytes
+    }
+
+    package let use: Use
     /// From now on: 1 s to ``lifetimeLimit``.
     package let lifetime: Duration
 
-    package init(fileName: String, lifetime: Duration) {
-        self.fileName = fileName
+    package init(_ use: Use, lifetime: Duration) {
+        self.use = use
         self.lifetime = lifetime
     }
 }

@@ -26,6 +26,11 @@ package struct KeyringStore: Sendable {
         return Self.directory(of: container) + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
 
+    /// Whether there is one, of whatever container; false where the store does not say.
+    static func hasKeyring(in store: any ObjectStore) async -> Bool {
+        (try? await store.list(prefix: "keyring/", after: nil, limit: 1).isEmpty) == false
+    }
+
     static func directory(of container: UUID) -> String { "keyring/\(container.uuidString.lowercased())/" }
 
     /// - Throws: ``KeyringError`` with `damaged` when there is none.
@@ -46,11 +51,23 @@ package struct KeyringStore: Sendable {
     ///
     /// - Returns: Whether there were any.
     package func extend(_ chain: inout KeyringChain) async throws(KeyringError) -> Bool {
-        let known = chain.newest.number
+        var newest: [UInt8]?
         while chain.newest.number < Self.versionLimit, let bytes = try await object(chain.newest.number + 1) {
             try chain.append(bytes)
+            newest = bytes
         }
-        return chain.newest.number > known
+        guard let newest else { return false }
+        await confirm(newest, number: chain.newest.number)
+        return true
+    }
+
+    /// Makes sure that what was read is on the store's disk, before anything is written with its keys.
+    ///
+    /// A directory shows an object before its name is synced: after a power failure the version would be gone, and what
+    /// was written under it could be read by nobody. Creating it again syncs the name, and fails, as it exists.
+    private func confirm(_ bytes: [UInt8], number: Int) async {
+        // A device that may only read writes nothing under it either.
+        try? await store.create(key(number), .bytes(bytes))
     }
 
     /// Makes a new version.

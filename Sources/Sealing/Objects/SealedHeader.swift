@@ -13,6 +13,8 @@ import Remote
 ///
 ///     object key ‖ commitment = HKDF-SHA256(epoch key, salt, "dewpoint object v2" ‖ 0 ‖ container ‖ key), 64 bytes
 ///
+/// The bytes of a share are under a key of their own: see ``ShareKey``.
+///
 /// The salt makes the key of each object its own, so that no nonce is used twice however many objects there are; what
 /// is derived from ties an object to its key and container. AES-GCM can be made to open under two keys; the commitment
 /// cannot.
@@ -30,13 +32,20 @@ struct SealedHeader: Sendable {
 
     /// For a new object.
     ///
-    /// - Parameter salt: 32 random bytes, never used before.
-    init(key: String, layout: SealedLayout, salt: [UInt8], keys: SealingKeys) throws(StoreError) {
+    /// - Parameters:
+    ///   - byteCount: Of the object; it is padded as its key wants it.
+    ///   - salt: 32 random bytes, never used before.
+    /// - Throws: ``StoreError`` with `invalid` for an object that is too long.
+    init(key: String, byteCount: Int64, salt: [UInt8], keys: SealingKeys) throws(StoreError) {
         precondition(salt.count == Self.saltByteCount)
-        guard let epochKey = keys.epochKeys[keys.epoch] else {
+        let padded = Padding.of(key: key).paddedByteCount(byteCount)
+        guard let layout = SealedLayout(byteCount: byteCount, paddedByteCount: padded) else {
+            throw StoreError(.invalid, key: key, "\(byteCount) bytes are too long for one object")
+        }
+        guard let secret = keys.secret(of: key, epoch: keys.epoch) else {
             preconditionFailure("the keys have one for their epoch")
         }
-        let (cipher, commitment) = Self.derive(from: epochKey, salt, key, keys)
+        let (cipher, commitment) = Self.derive(from: secret, salt)
         let lengths = Self.bigEndian(layout.byteCount) + Self.bigEndian(layout.paddedByteCount)
         self.layout = layout
         self.cipher = cipher
@@ -49,18 +58,26 @@ struct SealedHeader: Sendable {
     /// - Throws: ``StoreError`` with `corrupt` when they are not of this container's object with that key. That also goes
     ///   for another version and an epoch whose key is not known here: nothing shows that they were not damaged on the way.
     init(reading bytes: [UInt8], key: String, keys: SealingKeys) throws(StoreError) {
+        let secret = try Self.epoch(of: bytes).map { epoch throws(StoreError) in
+            guard let secret = keys.secret(of: key, epoch: epoch) else {
+                throw StoreError(
+                    .corrupt, key: key, "sealed with the key of epoch \(epoch), which this device does not have")
+            }
+            return secret
+        }
+        try self.init(reading: bytes, key: key, secret: secret)
+    }
+
+    /// - Parameter secret: `nil` only for what is no header.
+    init(reading bytes: [UInt8], key: String, secret: ObjectSecret?) throws(StoreError) {
         guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic) else {
             throw StoreError(.corrupt, key: key, "not a sealed object")
         }
         guard bytes[7] == Self.version else {
             throw StoreError(.corrupt, key: key, "sealed by another version of Dewpoint (\(bytes[7]))")
         }
-        let epoch = bytes[8..<12].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        guard let epochKey = keys.epochKeys[epoch] else {
-            throw StoreError(
-                .corrupt, key: key, "sealed with the key of epoch \(epoch), which this device does not have")
-        }
-        let (cipher, commitment) = Self.derive(from: epochKey, Array(bytes[12..<44]), key, keys)
+        guard let secret else { throw SegmentCipher.damage(key) }
+        let (cipher, commitment) = Self.derive(from: secret, Array(bytes[12..<44]))
         guard commitment.elementsEqual(bytes[44..<Self.publicByteCount]) else { throw SegmentCipher.damage(key) }
         let lengths = try cipher.open(bytes[Self.publicByteCount...], .lengths, key: key)
         guard
@@ -72,18 +89,27 @@ struct SealedHeader: Sendable {
         self.bytes = bytes
     }
 
+    /// Under whose key it was sealed.
+    var epoch: UInt32 { bytes[8..<12].reduce(0) { $0 << 8 | UInt32($1) } }
+
     /// The epoch that a header names; `nil` for what is none.
     static func epoch(of bytes: [UInt8]) -> UInt32? {
         guard bytes.count == byteCount, bytes.starts(with: magic) else { return nil }
         return bytes[8..<12].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
+    /// The header at the beginning of a stream, which may be cut, and what was read behind it.
+    static func take(from source: ByteStream) async throws(StoreError) -> (header: [UInt8], rest: [UInt8]) {
+        var bytes: [UInt8] = []
+        while bytes.count < byteCount, let piece = try await source.next() { bytes += piece }
+        return (Array(bytes.prefix(byteCount)), Array(bytes.dropFirst(byteCount)))
+    }
+
     private static func derive(
-        from epochKey: SymmetricKey, _ salt: [UInt8], _ key: String, _ keys: SealingKeys
+        from secret: ObjectSecret, _ salt: [UInt8]
     ) -> (SegmentCipher, commitment: [UInt8]) {
         let derived = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: epochKey, salt: salt,
-            info: Array("dewpoint object v2".utf8) + [0] + keys.container.bytes + Array(key.utf8), outputByteCount: 64)
+            inputKeyMaterial: secret.key, salt: salt, info: secret.info, outputByteCount: 64)
         return derived.withUnsafeBytes { bytes in
             (SegmentCipher(key: SymmetricKey(data: bytes[..<32])), Array(bytes[32...]))
         }

@@ -7,7 +7,7 @@ extension SealingKeys {
     static let description = "container.json"
 
     /// Beside the keyrings: what is left of a container that was never finished is in nobody's way.
-    private var storedDescription: String { KeyringStore.directory(of: container) + "container" }
+    var storedDescription: String { KeyringStore.directory(of: container) + "container" }
 
     /// The key under which the store has an object.
     package func storedKey(of key: String) -> String {
@@ -16,7 +16,7 @@ extension SealingKeys {
 
     /// The key of an object that the store has under another one; `nil` for what is no object of the container.
     func shownKey(of stored: String) -> String? {
-        if stored == Self.description { return nil }
+        if stored == Self.description || SharedObject.isPage(stored) { return nil }
         return stored == storedDescription ? Self.description : HiddenName(key: namingKey).shown(stored)
     }
 

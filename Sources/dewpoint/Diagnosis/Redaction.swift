@@ -28,12 +28,15 @@ struct Redaction {
 
     // MARK: Keys
 
-    /// A text without keys: of Amazon's form, after a word such as `secret`, within an URL, or known by value.
+    /// A text without keys: of Amazon's form, after a word such as `secret`, within an URL, in the link to a share, or known by
+    /// value.
     func withoutKeys(_ text: String) -> String {
         var text = text
         for secret in secrets { text = text.replacing(secret, with: Self.removed) }
         text = text.replacing(/\b(?:AKIA|ASIA)[A-Z0-9]{12,}\b/, with: Self.removed)
         text = text.replacing(/:\/\/[^\/\s@]+@/, with: "://\(Self.removed)@")
+        // The key of a shared file, in its link.
+        text = text.replacing(/#2\.[A-Za-z0-9_-]{43}/, with: "#\(Self.removed)")
         return text.replacing(
             /(?i)(secret[a-z_-]*|[a-z_-]*token|password|authorization|credential|x-amz-signature)(["']?\s*[=:]\s*)["']?[^\s"',&]+/
         ) { "\($0.output.1)\($0.output.2)\(Self.removed)" }

@@ -13,6 +13,9 @@ enum ContainerText {
             ("mountpoint", status.mountpoint), ("remote", status.remote), ("state", status.state),
             ("device", "\(status.deviceName) (\(status.device))"), ("daemon", "process \(status.processID)"),
         ]
+        if status.isEncrypted == true {
+            lines.append(("encryption", "on; who can open it: dewpoint key list \(status.mountpoint)"))
+        }
         if let store = status.store { lines.append(("store", text(store))) }
         if let readOnly = status.readOnly { lines.append(("changes", text(readOnly))) }
         if let totals = status.totals { lines += TotalsText.rows(totals, path: status.mountpoint) }

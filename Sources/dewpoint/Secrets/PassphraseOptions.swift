@@ -28,6 +28,12 @@ struct PassphraseOptions: ParsableArguments {
         }
     }
 
+    /// Whether the secret is there without anybody being asked.
+    var isGiven: Bool {
+        passphraseFile != nil || PassphraseEnvironment.passphrase != nil
+            || ProcessInfo.processInfo.environment[PassphraseEnvironment.commandVariable] != nil
+    }
+
     private func secret(for url: String) throws -> PersonalSecret {
         let text =
             try given() ?? PassphrasePrompt.ask("Passphrase or recovery code of \(url)")

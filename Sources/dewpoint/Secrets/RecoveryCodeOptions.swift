@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import Linux
+import Model
 import Sealing
 
 /// Where a new recovery code goes: to the terminal, to be written down, or into a file.
@@ -11,49 +13,48 @@ struct RecoveryCodeOptions: ParsableArguments {
         completion: .file())
     var recoveryFile: String?
 
-    /// Checks that the code can be given out, before anything is changed; and makes the file.
-    func prepare() throws {
+    /// Checks that the code can be given out, before anything is changed.
+    ///
+    /// A file has the code, on the disk, from here on: whatever ends the program later, a code that opens the container is
+    /// not lost.
+    func prepare(_ code: RecoveryCode) throws {
         guard let recoveryFile else { return try PassphrasePrompt.checkTerminal(orGive: "--recovery-file") }
-        let file = open(recoveryFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else {
-            throw CommandFailure(
-                .cannotCreate,
-                "the file \(recoveryFile) cannot be created: \(String(cString: strerror(errno))); choose another one")
-        }
-        close(file)
-    }
-
-    /// Gives the code out: the only time that it is known.
-    func giveOut(_ code: RecoveryCode) throws {
-        guard let recoveryFile else {
-            let text = """
-
-                Write down this recovery code and keep it apart from this device. It opens the container when the
-                passphrase is lost, and is shown only now:
-
-                    \(code.text)
-
-
-                """
-            guard PassphrasePrompt.show(text) else {
-                throw CommandFailure(
-                    .failed, "the recovery code could not be shown; make another one with: dewpoint key recovery")
+        do throws(FileError) {
+            let file = try Descriptor(recoveryFile, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            do throws(FileError) {
+                try [UInt8]("\(code.text)\n".utf8).withBytes { bytes throws(FileError) in try file.append(bytes) }
+                try file.synchronize()
+                try Descriptor(URL(filePath: recoveryFile).deletingLastPathComponent().path).synchronize()
+            } catch {
+                discard()
+                throw error
             }
-            return
-        }
-        do {
-            let file = try FileHandle(forWritingTo: URL(filePath: recoveryFile))
-            try file.write(contentsOf: Data((code.text + "\n").utf8))
-            try file.synchronize()
-            try file.close()
         } catch {
             throw CommandFailure(
-                .failed,
-                "the recovery code could not be written to \(recoveryFile): \(error.localizedDescription); make another one "
-                    + "with: dewpoint key recovery")
+                .cannotCreate,
+                "the file \(recoveryFile) cannot be created: \(String(cString: strerror(error.errno))); choose another one"
+            )
         }
     }
 
-    /// After a failure, an empty file is no use to anybody.
+    /// Shows the code on the terminal unless it is in a file: the only time that it is known.
+    func giveOut(_ code: RecoveryCode) throws {
+        guard recoveryFile == nil else { return }
+        let text = """
+
+            Write down this recovery code and keep it apart from this device. It opens the container when the
+            passphrase is lost, and is shown only now:
+
+                \(code.text)
+
+
+            """
+        guard PassphrasePrompt.show(text) else {
+            throw CommandFailure(
+                .failed, "the recovery code could not be shown; make another one with: dewpoint key recovery")
+        }
+    }
+
+    /// After a failure, a code that opens nothing is no use to anybody.
     func discard() { if let recoveryFile { unlink(recoveryFile) } }
 }

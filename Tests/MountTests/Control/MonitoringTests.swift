@@ -214,7 +214,7 @@ extension RealMount {
         @Test func `a port on loopback has metrics and health, and nothing else`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
-                let port = Int.random(in: 20_000..<32_000)
+                let port = FreePort.random()
                 try await a.mount(options: "metrics_port=\(port)")
                 try await a.write("secret-name", byteCount: 100)
                 try await a.sync()
@@ -250,7 +250,7 @@ extension RealMount {
 
         @Test func `nobody keeps the port of the metrics for himself`() async throws {
             try await MountedContainer.with(devices: []) { container in
-                let port = Int.random(in: 20_000..<32_000)
+                let port = FreePort.random()
                 try await container.a.mount(options: "metrics_port=\(port)")
                 try await Driver.run("strangers.py", "\(port)", "100")
                 #expect(

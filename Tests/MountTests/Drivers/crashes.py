@@ -66,9 +66,9 @@ class Device:
             raise AssertionError(f"dewpoint {' '.join(arguments)}: exit status {result.returncode}: {text}")
         return result.returncode, text
 
-    def mount(self) -> None:
+    def mount(self, *options: str) -> None:
         self.killed.clear()
-        self.run("mount", self.url, self.point, "--state", self.state, "--device-name", self.name)
+        self.run("mount", self.url, self.point, "--state", self.state, "--device-name", self.name, *options)
 
     def unmount(self) -> None:
         self.run("unmount", self.point)

@@ -2,8 +2,8 @@
 
     python3 forwarder.py PORT SERVER_PORT [LOG]
 
-Both ports are on loopback. LOG gets a line for each request of HTTP: its method and its target. The program ends with
-the process that started it.
+Both ports are on loopback. LOG gets a line for each request of HTTP: its method and its target; LOG.heads gets the whole
+heads. The program ends with the process that started it.
 """
 
 import contextlib
@@ -49,8 +49,9 @@ class Requests:
             if name.lower() == "content-length":
                 self.body = int(value)
         method, target, _ = first.split(" ")
-        with log_lock, open(self.path, "a") as log:
+        with log_lock, open(self.path, "a") as log, open(self.path + ".heads", "ab") as heads:
             log.write(f"{method} {target}\n")
+            heads.write(head + b"\n\n")
 
 
 def pass_on(source: socket.socket, target: socket.socket, requests: Requests | None = None) -> None:

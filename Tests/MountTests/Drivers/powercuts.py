@@ -2,14 +2,15 @@
 
     python3 powercuts.py --binary DEWPOINT --disk POWERCUT_DISK --restore restore.py
                          [--rounds N] [--series N] [--seconds N] [--file-system ext4|xfs|btrfs] [--seed N]
-                         [--work DIRECTORY]
+                         [--work DIRECTORY] [--encrypted]
 
 State, container or both are on a file system on a loop device on a disk with a volatile write cache
 (Sources/powercut-disk). In each round, programs work on the mount, each in a directory of its own and with a model of
 what each name may be; the power is cut; the disk is mounted again, and so is the container. What fsync acknowledged
 must be there: bytes after an fsync of the file, names after an fsync of the file or the directory. Removed names must
 not reappear. This holds for this device, for a second one, and for the output of restore.py. After the last round of a
-disk the device is lost, and its state is recovered on the second one, where the same must hold. Needs root.
+disk the device is lost, and its state is recovered on the second one, where the same must hold. Some of the containers
+are encrypted: their keys are changed as well, by devices that no longer know the passphrase. Needs root.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from typing import Any
 
 import crashes
 from crashes import Device, Resident, content, digest, read_tree
+from key_changes import KeyChanges, Keys
 from waiting import eventually
 
 DISK_BYTES = 1 << 30
@@ -37,6 +39,7 @@ ROUNDS_PER_SERIES = 10
 # About as long as a round takes.
 ROUND_SECONDS = 3
 PLACES = ["state", "both", "container"]
+ENCRYPTED_SHARE = 0.3
 WORKERS = 3
 NAMES_PER_WORKER = 16
 LARGEST_BYTES = 200_000
@@ -48,7 +51,7 @@ LONGEST_LOAD_SECONDS = 2.5
 # File systems write unsynced data on their own after a while: ext4 commits its journal after 5 s.
 QUIET_SECONDS = 7.0
 QUIET_SHARE = 0.12
-WRAP_OPERATIONS = 30_000
+WRAP_OPERATIONS = 120_000
 REMOTE_FILES = 40
 STOP_SECONDS = 40
 ANYTHING = "anything"
@@ -423,6 +426,7 @@ class Series:
         self.workers: list[Worker] = []
         self.remote: dict[str, str] = {}
         self.remote_serial = 0
+        self.keys = Keys(work) if options.encrypted or rng.random() < ENCRYPTED_SHARE else None
 
     def begin(self) -> None:
         self.disk.format()
@@ -437,8 +441,12 @@ class Series:
             self.device.state = os.path.join(on_disk, "state-A")
         self.second = Device(self.options.binary, url, self.work, "B")
         self.devices.append(self.second)
-        self.device.run("container", "create", url, "--id", "iCloud.org.dewpoint.PowerCuts")
-        self.device.mount()
+        of_keys = self.keys.of_creation if self.keys else []
+        self.device.run("container", "create", url, "--id", "iCloud.org.dewpoint.PowerCuts", *of_keys)
+        for device in self.devices:
+            # The only time that a device is given the passphrase: its enrolment must survive.
+            device.mount(*(["--passphrase-file", self.keys.may_be[0]] if self.keys else []))
+        self.second.unmount()
         for number in range(WORKERS):
             os.mkdir(os.path.join(self.device.point, f"worker-{number}"))
             self.workers.append(Worker(self.device, f"worker-{number}", self.rng.random()))
@@ -504,7 +512,11 @@ class Series:
     def restored(self) -> dict[str, str]:
         output = os.path.join(self.work, "restored")
         shutil.rmtree(output, ignore_errors=True)
-        call(sys.executable, self.options.restore, self.remote_path, output)
+        command = [sys.executable, self.options.restore, self.remote_path, output]
+        if self.keys:
+            self.keys.unlocked_by(command)
+        else:
+            call(*command)
         return read_tree(output)
 
     @staticmethod
@@ -518,26 +530,29 @@ class Series:
     def round(self, is_last: bool = False) -> tuple[int, str]:
         workers = self.workers
         listing = threading.Thread(target=self.look_around, daemon=True)
-        for worker in workers:
-            worker.start()
+        changes = [KeyChanges(self.device, self.keys, random.Random(self.rng.random()))] if self.keys else []
+        programs: list[crashes.Program] = [*workers, *changes]
+        for program in programs:
+            program.start()
         time.sleep(self.rng.uniform(0.3, LONGEST_LOAD_SECONDS))
         listing.start()
         if self.rng.random() < QUIET_SHARE:
-            for worker in workers:
-                worker.stopping.set()
+            for program in programs:
+                program.stopping.set()
             time.sleep(QUIET_SECONDS)
         else:
             time.sleep(self.rng.uniform(0, 0.3))
         self.device.killed.set()
         outcome = self.disk.cut()
         self.device.kill()
-        for thread in [*workers, listing]:
+        for thread in [*programs, listing]:
             thread.join(STOP_SECONDS)
             if thread.is_alive():
                 raise AssertionError("a program hangs although the power was cut")
-        for worker in workers:
-            if worker.failure is not None:
-                raise worker.failure
+        for program in programs:
+            if program.failure is not None:
+                raise program.failure
+        outcome += "".join(f"; {change.acknowledged} changes of the keys" for change in changes)
         call("umount", "--lazy", self.device.point, check=False)
         self.disk.stop()
         self.disk.start()
@@ -619,6 +634,7 @@ def main() -> None:
     parser.add_argument("--file-system", choices=["ext4", "xfs", "btrfs"], default="ext4")
     parser.add_argument("--seed", default=str(random.randrange(1 << 30)))
     parser.add_argument("--work", help="a directory to work in; what failed is kept there")
+    parser.add_argument("--encrypted", action="store_true", help="encrypt each container, not only some")
     options = parser.parse_args()
     # On SIGUSR2, the program prints the stacks of all threads.
     faulthandler.register(signal.SIGUSR2, all_threads=True)

@@ -327,11 +327,3 @@ extension RealMount {
         }
     }
 }
-
-extension Trait where Self == ConditionTrait {
-    fileprivate static var needsCryptography: Self {
-        .enabled("python3 has no cryptography") {
-            try await Command.run([Requirement.python, "-c", "import cryptography"]).succeeded
-        }
-    }
-}

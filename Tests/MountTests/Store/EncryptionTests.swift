@@ -119,6 +119,13 @@ extension RealMount {
                 #expect(try await Command.check(["cat", b.path("before")]) == "before\n")
                 #expect(try await container.dewpoint(["key", "list", a.point]).contains("writer  B\n"))
 
+                let own = try await Command.run(
+                    [container.binary, "key", "revoke", b.point, "B"], environment: container.environment)
+                #expect(own.status == 64)
+                #expect(
+                    own.errors
+                        == "dewpoint: B is this device, and would lose the container: revoke it from another one, or remove its "
+                        + "state if it is no longer used\n")
                 #expect(try await container.dewpoint(["key", "revoke", a.point, "B"]).hasPrefix("B is revoked"))
                 try await Command.script(#"echo after > "$1/after""#, a.point)
                 try await a.sync()
@@ -141,6 +148,16 @@ extension RealMount {
                 try await a.sync()
                 #expect(try listing(a.point) == ["after", "before", "mine"])
                 #expect(try listing(b.point) == ["after", "before", "mine"])
+                // Also at once, when it could not know yet that it was revoked.
+                try await b.unmount()
+                let members = try await container.dewpoint(["key", "list", a.point]).split(separator: "\n")
+                let member = try #require(members.first { $0.hasSuffix("writer   B") })
+                try await container.dewpoint(["key", "revoke", a.point, String(member.split(separator: " ")[0])])
+                try await b.mount()
+                try await Command.script(#"echo again > "$1/again""#, b.point)
+                try await b.sync()
+                try await a.sync()
+                #expect(try listing(a.point) == ["after", "again", "before", "mine"])
             }
         }
 

@@ -225,6 +225,7 @@ struct MountedContainer: Sendable {
     }
 
     private func end(_ devices: [String], printingLogs: Bool) async {
+        var isPrintingLogs = printingLogs
         let mounted = Leftovers.mountpoints(below: directory)
         for point in mounted {
             var result = try? await Command.run([binary, "unmount", point], environment: environment)
@@ -235,14 +236,16 @@ struct MountedContainer: Sendable {
                 result = try? await Command.run([binary, "unmount", point], environment: environment)
             }
             if result?.succeeded != true {
+                isPrintingLogs = true
                 Issue.record(
                     """
                     dewpoint unmount \(point) failed: \(result.map { $0.output + $0.errors } ?? "stuck")
+                    \(result?.standstill ?? "")
                     used by \(Leftovers.programs(using: point))
                     """)
             }
         }
-        if printingLogs { printLogs() }
+        if isPrintingLogs { printLogs() }
         await Leftovers.remove(directory)
     }
 

@@ -63,4 +63,11 @@ extension Trait where Self == ConditionTrait {
     }
 
     static func needsRoot(to act: String) -> Self { .enabled(if: Requirement.root, "only root can \(act)") }
+
+    /// What opens encrypted containers without Dewpoint.
+    static var needsCryptography: Self {
+        .enabled("python3 has no cryptography") {
+            try await Command.run([Requirement.python, "-c", "import cryptography"]).succeeded
+        }
+    }
 }

@@ -17,9 +17,13 @@ enum Standstill {
 
     private static func describe(_ process: String) -> String {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: process + "/task")) ?? []
-        let places = Dictionary(grouping: threads) { text(process + "/task/\($0)/wchan") }
-            .map { "\($1.count) in \($0 == "0" ? "no wait" : $0)" }.sorted()
-        return "\(text(process + "/comm")) used \(processorSeconds(of: process)) s, \(places.joined(separator: ", "))"
+        let places = Dictionary(grouping: threads) { thread in
+            let task = process + "/task/\(thread)"
+            let wait = text(task + "/wchan")
+            return "\(text(task + "/comm")) in \(wait == "0" ? "no wait" : wait)"
+        }.map { "\($1.count) \($0)" }.sorted()
+        let name = "process \(process.dropFirst("/proc/".count)) \(text(process + "/comm"))"
+        return "\(name) used \(processorSeconds(of: process)) s, \(places.joined(separator: ", "))"
     }
 
     /// User and system time. Related: proc_pid_stat(5), fields 14 and 15.

@@ -16,7 +16,7 @@ final class Uplink: Sendable {
     init(to server: S3Server) throws {
         guard let url = URL(string: server.endpoint), let serverPort = url.port else { throw NoPort() }
         self.serverPort = serverPort
-        port = try Self.freePort()
+        port = FreePort.random()
     }
 
     /// The server's endpoint through this link.
@@ -51,22 +51,5 @@ final class Uplink: Sendable {
             return forwarder
         }
         program?.end()
-    }
-
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw NoPort() }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
-            }
-        }
-        guard result == 0 else { throw NoPort() }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }

@@ -77,7 +77,7 @@ struct ContainerCopyCommand: AsyncParsableCommand {
             ) {
                 guard encrypt else { return .plain }
                 let words = try new.newPassphrase(takesEnvironment: false)
-                try recovery.prepare()
+                try recovery.prepare(code)
                 isCodePending = true
                 return .encrypted(passphrase: words, recovery: code, deviceName: MountPlan.hostName())
             } whenCreated: {

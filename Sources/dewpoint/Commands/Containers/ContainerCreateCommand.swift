@@ -107,8 +107,8 @@ struct ContainerCreateCommand: AsyncParsableCommand {
     private func createEncrypted(_ identity: ContainerIdentity, at location: ContainerLocation) async throws {
         CoreDumps.forbid()
         let words = try passphrase.newPassphrase()
-        try recovery.prepare()
         let code = RecoveryCode()
+        try recovery.prepare(code)
         let memory: KeyringMemory
         do {
             memory = try await RemoteContainer.createEncrypted(

@@ -12,6 +12,9 @@ struct ShareCommand: AsyncParsableCommand {
             The link leads to a copy of the bytes that the file has now: later changes do not show, and the other files of the container \
             stay out of reach. It works in every browser, without Dewpoint and without keys, for everyone who knows it, until its time is \
             over or it is revoked. Nothing is downloaded to make it. It needs a container in a bucket that the reader can reach.
+
+            In an encrypted container the copy is encrypted, and what is behind the # of the link is its key, which the server never sees: \
+            pass the link on as you would a password. It leads to a page that decrypts in the browser; see also: dewpoint help open-share
             """)
 
     @Argument(
@@ -95,8 +98,11 @@ enum ShareText {
     static func notice(_ file: SharedFile, given: String) -> String {
         let end = LocalTime.text(file.linkExpires ?? file.expires)
         let reason = endsEarly(file) ? ", when the credentials end that signed it" : ""
+        // Behind the mark is the key.
+        let key =
+            file.link?.utf8.contains(UInt8(ascii: "#")) == true ? "\nits key is in the link: pass on all of it" : ""
         return """
-            anyone with this link can download \(given.printable) (\(ByteCount(file.size))) until \(end)\(reason)
+            anyone with this link can download \(given.printable) (\(ByteCount(file.size))) until \(end)\(reason)\(key)
             to end it sooner: dewpoint share --revoke \(file.id)
             """
     }

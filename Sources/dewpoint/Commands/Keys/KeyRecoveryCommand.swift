@@ -12,8 +12,8 @@ struct KeyRecoveryCommand: AsyncParsableCommand {
 
     func run() async throws {
         var keys = try await place.keys()
-        try recovery.prepare()
         let code = RecoveryCode()
+        try recovery.prepare(code)
         do {
             try await keys.change { change throws(KeyringError) in try change.replace(with: .recovery(code)) }
         } catch {

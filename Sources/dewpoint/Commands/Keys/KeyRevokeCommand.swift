@@ -30,6 +30,12 @@ struct KeyRevokeCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .usage, "\(found.count) devices are called \(device); give the id of one, see: dewpoint key list")
         }
+        guard member.id != keys.device else {
+            throw CommandFailure(
+                .usage,
+                "\(member.name.printable) is this device, and would lose the container: revoke it from another one, or remove its "
+                    + "state if it is no longer used")
+        }
         try await keys.change { change throws(KeyringError) in try change.revoke(member.id) }
         print("\(member.name.printable) is revoked; if it has keys to the store, replace those as well")
     }

@@ -129,9 +129,17 @@ struct MountPlan {
     private func prepared(_ location: ContainerLocation) async throws -> StateDirectory {
         let environment = ProcessInfo.processInfo.environment
         let state = try givenState() ?? StateDirectory.known(location, environment: environment)
-        if let state, state.identity(of: location) != nil, !state.lacksKeyring { return state }
-        let remote = try await RemoteContainer.open(
-            location, state: state, unlocking: passphrase?.unlocking ?? .refused)
+        let known = state.flatMap { $0.identity(of: location) != nil && !$0.lacksKeyring ? $0 : nil }
+        // Who gives the passphrase may do so because the device was revoked, which only the store can tell.
+        if let known, !(known.isEncrypted && passphrase?.isGiven == true) { return known }
+        let remote: RemoteContainer
+        do throws(DaemonError) {
+            remote = try await RemoteContainer.open(
+                location, state: state, unlocking: passphrase?.unlocking ?? .refused)
+        } catch {
+            if let known, error.kind == .unreachable || error.kind == .notFound { return known }
+            throw error
+        }
         let place = state ?? StateDirectory(container: remote.identity.id, environment: environment)
         if let memory = try await remote.enrolled(place, deviceName: chosenDeviceName(place)) {
             try place.keep(memory, of: remote.identity, at: location)
