@@ -18,8 +18,8 @@ extension Replica {
         try translated {
             try checkAlive()
             let marker = try [UInt8](Data(contentsOf: URL(filePath: state.running)))
-            try writer.writeWithoutTransaction { database in
-                let last = try Rows(database: database).meta(.batchedChange, as: Int64.self) ?? 0
+            try withWriter { rows in
+                let last = try rows.meta(.batchedChange, as: Int64.self) ?? 0
                 batch.start(try RedoLog(state, marker: marker, after: last), began: began)
             }
         }
@@ -28,8 +28,8 @@ extension Replica {
     /// Commits what is done, and gives each change a transaction of its own from now on.
     package func stopBatches() throws(FileError) {
         try translated {
-            try writer.writeWithoutTransaction { database in
-                try commitBatch(database)
+            try withWriter { rows in
+                try commitBatch(rows)
                 try batch.stop()
             }
         }
@@ -40,7 +40,7 @@ extension Replica {
     /// - Throws: As ``commitBatch(_:)``.
     package func commitChanges() throws(FileError) {
         guard batch.isOpen else { return }
-        try translated { try writer.writeWithoutTransaction { try commitBatch($0) } }
+        try translated { try withWriter { try commitBatch($0) } }
     }
 
     /// Runs `body` on the newest state of the index, as ``read(_:)`` does, for a short look: changes wait meanwhile.
@@ -48,11 +48,19 @@ extension Replica {
         batch.isOpen ? try readNewest(body) : try readCommitted(body)
     }
 
+    /// Runs `body` on the writing connection, on its queue.
+    func withWriter<Value>(_ body: (Rows) throws -> Value) throws -> Value {
+        try writer.writeWithoutTransaction { try body(writerRows($0)) }
+    }
+
+    /// - Parameter database: That of ``writer``, on its queue.
+    func writerRows(_ database: Database) -> Rows { Rows(database: database, statements: statements) }
+
     /// Runs `body` on the state of the writing connection, with the changes that are not committed.
     func readNewest<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
         try translated {
             try checkAlive()
-            return try writer.unsafeRead { try body(Rows(database: $0)) }
+            return try withWriter(body)
         }
     }
 
@@ -60,22 +68,22 @@ extension Replica {
     ///
     /// - Throws: `diskFull` when even the reserve has no room; the changes are kept, and the next call tries it again.
     ///   After any other error nothing is executed any more: the next start makes the changes from the redo log.
-    func commitBatch(_ database: Database) throws {
+    func commitBatch(_ rows: Rows) throws {
         guard batch.isOpen else { return }
         try checkAlive()
-        do { try batch.commit(database) } catch {
+        do { try batch.commit(rows) } catch {
             do {
                 // They are acknowledged: the space that is kept for removals is there for them too.
                 try reserve.lend {
-                    try batch.restore(database)
-                    try batch.commit(database)
+                    try batch.restore(rows)
+                    try batch.commit(rows)
                     // Otherwise the log keeps the space of the reserve, and nothing can be removed any more.
-                    _ = try? database.checkpoint(.truncate)
+                    _ = try? rows.database.checkpoint(.truncate)
                 }
             } catch {
                 let failure = FileError(index: error)
                 // SQLite may have ended the transaction.
-                if failure.code != .diskFull || (try? batch.restore(database)) == nil { closeUntilRestart() }
+                if failure.code != .diskFull || (try? batch.restore(rows)) == nil { closeUntilRestart() }
                 throw failure
             }
         }

@@ -48,6 +48,8 @@ package final class Replica: Sendable {
 
     /// The one connection that changes the index.
     let writer: DatabaseQueue
+    /// Those of ``writer``, used on its queue.
+    let statements: PreparedStatements
     private let readers: IndexReaders
     let backing: BackingDirectory
     let environment: ReplicaEnvironment
@@ -70,6 +72,7 @@ package final class Replica: Sendable {
         device = opened.device
         repairReport = opened.report
         writer = opened.writer
+        statements = writer.unsafeRead { PreparedStatements($0) }
         readers = opened.readers
         backing = opened.backing
         lock = opened.lock
@@ -148,25 +151,24 @@ package final class Replica: Sendable {
         isLong: Bool, _ body: (ReplicaTransaction) throws -> Value
     ) throws(FileError) -> Value {
         try translated {
-            try writer.writeWithoutTransaction { database in
+            try withWriter { rows in
                 if batch.isOn, !isLong, reserve.isHeld {
                     // Before the change: an error after it would be taken for one of the change, which is done.
-                    if batch.isFull { try commitBatch(database) }
-                    do { return try attempt(inBatch: database, body) } catch is ChangeBatch.Unbatchable {}
+                    if batch.isFull { try commitBatch(rows) }
+                    do { return try attempt(inBatch: rows, body) } catch is ChangeBatch.Unbatchable {}
                 }
-                try commitBatch(database)
-                return try attempt(on: Rows(database: database), body)
+                try commitBatch(rows)
+                return try attempt(on: rows, body)
             }
         }
     }
 
-    private func attempt<Value>(inBatch database: Database, _ body: (ReplicaTransaction) throws -> Value) throws
-        -> Value
-    {
+    private func attempt<Value>(inBatch rows: Rows, _ body: (ReplicaTransaction) throws -> Value) throws -> Value {
         do {
-            return try attempt(on: Rows(database: database, recorder: batch.recorder), body)
+            let recorded = Rows(database: rows.database, statements: rows.statements, recorder: batch.recorder)
+            return try attempt(on: recorded, body)
         } catch {
-            if batch.isLost(database) { try commitBatch(database) }
+            if batch.isLost(rows.database) { try commitBatch(rows) }
             throw error
         }
     }
@@ -219,7 +221,7 @@ package final class Replica: Sendable {
         if !errors.isEmpty { needsRepair.store(true, ordering: .relaxed) }
         guard postponed.withLock({ $0.isFull }) else { return }
         do throws(FileError) {
-            try makeDurable { try commitBatch(rows.database) }
+            try makeDurable { try commitBatch(rows) }
         } catch {
             // They stay postponed, and the next change tries it again. Other errors are of the disk, and are told.
             guard error.code == .diskFull else { throw error }
@@ -304,9 +306,9 @@ package final class Replica: Sendable {
             else {
                 return false
             }
-            try writer.writeWithoutTransaction { database in
-                try commitBatch(database)
-                _ = try database.checkpoint(.truncate)
+            try withWriter { rows in
+                try commitBatch(rows)
+                _ = try rows.database.checkpoint(.truncate)
             }
             return true
         } catch {
@@ -370,11 +372,16 @@ package final class Replica: Sendable {
             try writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
             isAlive.store(false, ordering: .relaxed)
             try readers.close()
-            try writer.close()
+            try closeWriter()
         }
         // Without the marker the next start trusts that index and disk agree.
         if !needsRepair.load(ordering: .relaxed) { try lock.removeRunningMarker() }
         lock.release()
+    }
+
+    private func closeWriter() throws {
+        writer.unsafeRead { _ in statements.finalize() }
+        try writer.close()
     }
 
     /// After an error that leaves changes undone which are acknowledged: nothing is executed any more.
@@ -388,7 +395,7 @@ package final class Replica: Sendable {
         isAlive.store(false, ordering: .relaxed)
         // A killed process reports no errors.
         try? readers.close()
-        try? writer.close()
+        try? closeWriter()
         lock.release()
     }
 }

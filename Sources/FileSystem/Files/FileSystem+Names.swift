@@ -56,10 +56,10 @@ extension FileSystem {
     ) throws(FileError) -> Attributes {
         if let open = files.open.inode(inode) { try recordBytes(of: open) }
         let isMapped = files.mayBeMapped(inode)
-        _ = try replica.change { try $0.setAttributes(of: inode, change, isMapped: isMapped) }
+        let attributes = try replica.change { try $0.setAttributes(of: inode, change, isMapped: isMapped) }
         activity.noteLocalChange()
         coordination.events.changed(inode, by: .program(caller))
-        return try current(of: inode)
+        return files.open.inode(inode) == nil ? attributes : try current(of: inode)
     }
 
     package func readLink(_ inode: InodeNumber) throws(FileError) -> String {

@@ -46,25 +46,24 @@ final class ChangeBatch: @unchecked Sendable {
     /// - Throws: The error of `body`; `Unbatchable`, after which the batch is to be committed, and the change made without.
     func change<Value>(_ rows: Rows, _ body: () throws -> Value) throws -> Value {
         guard let redo else { throw Unbatchable() }
-        let control = Rows(database: rows.database)
         let isFirst = !isOpen
-        if isFirst { try control.execute("BEGIN IMMEDIATE") }
+        if isFirst { try rows.control(Rows.beginChange) }
         recorder.restart()
         let value: Value
         do {
-            try control.execute("SAVEPOINT change")
+            try rows.control(Self.save)
             value = try body()
-            guard !recorder.isIncomplete, redo.hasRoom(for: recorder.text.count) else { throw Unbatchable() }
-            try redo.append(recorder.text)
-            try control.execute("RELEASE change")
+            guard !recorder.isIncomplete, redo.hasRoom(for: recorder.bytes.count) else { throw Unbatchable() }
+            try redo.append(recorder.bytes)
+            try rows.control(Self.release)
         } catch {
             // The caller must see the first error. SQLite itself ends the transaction after some of them: see `isLost`.
             if isFirst {
                 try? rows.database.rollback()
             } else if rows.database.isInsideTransaction {
                 do {
-                    try control.execute("ROLLBACK TO change")
-                    try control.execute("RELEASE change")
+                    try rows.control(Self.undo)
+                    try rows.control(Self.release)
                 } catch {
                     // Nothing of the change may be left: the others are made again, see `isLost`.
                     try? rows.database.rollback()
@@ -80,6 +79,10 @@ final class ChangeBatch: @unchecked Sendable {
         return value
     }
 
+    private static let save = IndexStatement("SAVEPOINT change")
+    private static let release = IndexStatement("RELEASE change")
+    private static let undo = IndexStatement("ROLLBACK TO change")
+
     var isFull: Bool { count >= Self.changeLimit }
 
     /// Whether SQLite has ended the transaction with an error, and with it the changes before: ``restore(_:)`` makes them
@@ -87,21 +90,20 @@ final class ChangeBatch: @unchecked Sendable {
     func isLost(_ database: Database) -> Bool { isOpen && !database.isInsideTransaction }
 
     /// Makes the changes of the batch again in a new transaction, if they are lost.
-    func restore(_ database: Database) throws {
-        guard isLost(database), let redo else { return }
-        try Rows(database: database).execute("BEGIN IMMEDIATE")
-        do { try redo.replay(into: database) } catch {
-            try? database.rollback()
+    func restore(_ rows: Rows) throws {
+        guard isLost(rows.database), let redo else { return }
+        try rows.control(Rows.beginChange)
+        do { try redo.replay(into: rows.database) } catch {
+            try? rows.database.rollback()
             throw error
         }
     }
 
-    func commit(_ database: Database) throws {
+    func commit(_ rows: Rows) throws {
         guard isOpen, let redo else { return }
-        guard !isLost(database) else { throw Lost() }
-        let control = Rows(database: database)
-        try control.setMeta(.batchedChange, redo.number)
-        try control.execute("COMMIT")
+        guard !isLost(rows.database) else { throw Lost() }
+        try rows.setMeta(.batchedChange, redo.number)
+        try rows.control(Rows.commit)
         redo.restart()
         count = 0
         open.store(false, ordering: .releasing)

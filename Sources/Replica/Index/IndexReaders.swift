@@ -6,9 +6,24 @@ import Synchronization
 /// GRDB's own pool takes three queue hops for each use and asks SQLite for the version of the schema, which costs more
 /// than most of our statements; here the schema does not change while the index is open.
 final class IndexReaders: Sendable {
+    private struct Reader {
+        let queue: DatabaseQueue
+        let statements: PreparedStatements
+
+        init(_ queue: DatabaseQueue) {
+            self.queue = queue
+            statements = queue.unsafeRead { PreparedStatements($0) }
+        }
+
+        func close() throws {
+            queue.unsafeRead { _ in statements.finalize() }
+            try queue.close()
+        }
+    }
+
     private struct State {
-        var free: [DatabaseQueue]
-        var all: [DatabaseQueue]
+        var free: [Reader]
+        var all: [Reader]
         /// How many are free, in use or being opened.
         var count = 1
         /// How many callers found none free.
@@ -24,17 +39,21 @@ final class IndexReaders: Sendable {
     init(limit: Int, connect: @escaping @Sendable () throws -> DatabaseQueue) throws {
         self.limit = limit
         self.connect = connect
-        let first = try connect()
+        let first = Reader(try connect())
         state = Mutex(State(free: [first], all: [first]))
     }
 
     /// Runs `body` on one state of the index.
     func read<Value>(_ body: (Rows) throws -> Value) throws -> Value {
-        try with { try $0.unsafeRead { try Rows(database: $0).onOneState(body) } }
+        try with { reader in
+            try reader.queue.unsafeRead { database in
+                try Rows(database: database, statements: reader.statements).onOneState(body)
+            }
+        }
     }
 
-    private func with<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
-        let (known, isShared) = try state.withLock { state -> (DatabaseQueue?, Bool) in
+    private func with<Value>(_ body: (Reader) throws -> Value) throws -> Value {
+        let (known, isShared) = try state.withLock { state -> (Reader?, Bool) in
             if state.isClosed { throw Self.closed }
             // The connection returned last has the most recent cache.
             if let last = state.free.popLast() { return (last, false) }
@@ -45,20 +64,20 @@ final class IndexReaders: Sendable {
             state.count += 1
             return (nil, false)
         }
-        let connection = try known ?? open()
-        defer { if !isShared { state.withLock { $0.free.append(connection) } } }
-        return try body(connection)
+        let reader = try known ?? open()
+        defer { if !isShared { state.withLock { $0.free.append(reader) } } }
+        return try body(reader)
     }
 
-    private func open() throws -> DatabaseQueue {
+    private func open() throws -> Reader {
         do {
-            let connection = try connect()
+            let reader = Reader(try connect())
             let isLate = state.withLock { state in
-                if !state.isClosed { state.all.append(connection) }
+                if !state.isClosed { state.all.append(reader) }
                 return state.isClosed
             }
-            guard isLate else { return connection }
-            try connection.close()
+            guard isLate else { return reader }
+            try reader.close()
             throw Self.closed
         } catch {
             state.withLock { $0.count -= 1 }
@@ -76,6 +95,6 @@ final class IndexReaders: Sendable {
             state.isClosed = true
             return state.all
         }
-        for connection in all { try connection.close() }
+        for reader in all { try reader.close() }
     }
 }

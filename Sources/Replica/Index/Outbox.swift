@@ -27,8 +27,10 @@ package struct Outbox {
     }
 
     func dequeue(_ item: ItemID) throws {
-        try rows.execute("DELETE FROM outbox WHERE item = ?", [item.uuid])
+        try rows.execute(Self.delete, item.uuid)
     }
+
+    private static let delete = IndexStatement("DELETE FROM outbox WHERE item = ?")
 
     /// - Parameter deletionsThrough: Deletions after this position are left out.
     func changes(after position: Int64, limit: Int, deletionsThrough: Int64) throws -> [OutboxRow] {

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import GRDBSQLite
 import Glibc
 import Linux
 import Model
@@ -11,22 +10,26 @@ import Model
 /// It does not serve a power failure: neither does the index's own log before ``Replica/makeDurable(namesIn:)``, which
 /// commits first.
 ///
-/// Text in it ends at a zero byte, and real numbers have 15 digits, as SQLite expands them. The names, targets and
-/// attribute names of the index have no zero byte, and it has no real numbers.
+/// Text of statements that are executed seldom ends in it at a zero byte, and real numbers have 15 digits, as SQLite expands
+/// them. The names, targets and attribute names of the index have no zero byte, and it has no real numbers.
 ///
 /// Format: the text of the daemon's marker (see ``StateLock``), padded to ``headerByteCount``; then records from there on,
-/// each with two native 64-bit integers, its number and its length in bytes, and as much SQL text. A record's numbers are
-/// written after its text, so that it is whole when it has the number that is expected; those of earlier batches behind
-/// it have lower ones. The index has the number of the last change that is in it (``MetaKey/batchedChange``).
+/// each with its number, the length of its statements in bytes, those (``RecordedStatement``), and its number again; numbers
+/// and lengths are native 64-bit integers. A record is written in one call, from its beginning to its end, so that it is
+/// whole when it ends with the number that is expected; those of earlier batches behind it have lower ones. The index has
+/// the number of the last change that is in it (``MetaKey/batchedChange``).
 final class RedoLog {
     /// The size of the file in bytes: allocated in advance, so that a full disk does not fail a change.
     static let byteCount: Int64 = 1 << 20
     static let headerByteCount: Int64 = 512
     private static let recordHeaderByteCount: Int64 = 16
+    private static let recordEndByteCount: Int64 = 8
 
     private let file: Descriptor
     private let path: String
     private var end = RedoLog.headerByteCount
+    /// Kept, since one is written for each change.
+    private var record: [UInt8] = []
     /// The number of the last record, of all runs.
     private(set) var number: Int64
 
@@ -46,18 +49,23 @@ final class RedoLog {
             marker + [UInt8](repeating: 0, count: Int(Self.headerByteCount) - marker.count), at: 0, as: detail)
     }
 
-    /// Whether a record of so much text fits.
+    /// Whether a record of so many bytes fits.
     func hasRoom(for byteCount: Int) -> Bool {
-        Int64(byteCount) <= Self.byteCount - end - Self.recordHeaderByteCount
+        Int64(byteCount) <= Self.byteCount - end - Self.recordHeaderByteCount - Self.recordEndByteCount
     }
 
-    func append(_ text: [UInt8]) throws(FileError) {
-        try file.write(text, at: end + Self.recordHeaderByteCount, as: "write redo")
-        var header = [UInt8]()
-        for value in [number + 1, Int64(text.count)] { withUnsafeBytes(of: value) { header += $0 } }
-        try file.write(header, at: end, as: "write redo")
+    func append(_ statements: [UInt8]) throws(FileError) {
+        record.removeAll(keepingCapacity: true)
+        for value in [number + 1, Int64(statements.count)] { Self.append(value, to: &record) }
+        record += statements
+        Self.append(number + 1, to: &record)
+        try file.write(record, at: end, as: "write redo")
         number += 1
-        end += Self.recordHeaderByteCount + Int64(text.count)
+        end += Int64(record.count)
+    }
+
+    private static func append(_ value: Int64, to record: inout [UInt8]) {
+        withUnsafeBytes(of: value) { record.append(contentsOf: $0) }
     }
 
     /// Removes the file; a later start takes a missing one for an empty one.
@@ -96,31 +104,30 @@ final class RedoLog {
         let rows = Rows(database: database)
         var number = try rows.meta(.batchedChange, as: Int64.self) ?? 0
         var position = headerByteCount
-        while position + recordHeaderByteCount <= byteCount {
-            let header = try file.read(byteCount: Int(recordHeaderByteCount), at: position)
-            guard header.count == recordHeaderByteCount else { break }
-            let (found, length) = header.withUnsafeBytes {
-                ($0.loadUnaligned(as: Int64.self), $0.loadUnaligned(fromByteOffset: 8, as: Int64.self))
-            }
-            guard found == number + 1, 0...byteCount ~= length else { break }
-            let text = try file.read(byteCount: Int(length), at: position + recordHeaderByteCount)
-            guard text.count == length else { break }
-            try run(text, in: database)
-            number = found
-            position += recordHeaderByteCount + length
+        while let statements = try record(number + 1, in: file, at: position) {
+            try RecordedStatement.execute(statements, in: database)
+            number += 1
+            position += recordHeaderByteCount + Int64(statements.count) + recordEndByteCount
         }
         try rows.setMeta(.batchedChange, number)
     }
 
-    /// As bytes: names in it need not be UTF-8.
-    private static func run(_ text: [UInt8], in database: Database) throws {
-        let code = (text + [0]).withUnsafeBufferPointer { buffer in
-            buffer.withMemoryRebound(to: CChar.self) {
-                sqlite3_exec(database.sqliteConnection, $0.baseAddress, nil, nil, nil)
-            }
-        }
-        guard code == SQLITE_OK else {
-            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "a change in the redo log failed")
+    /// - Returns: The statements of the record at a position; `nil` when it has another number, or is not whole.
+    private static func record(_ number: Int64, in file: Descriptor, at position: Int64) throws(FileError) -> [UInt8]? {
+        let header = try integers(2, in: file, at: position)
+        guard header.first == number, let length = header.last, 0...byteCount ~= length else { return nil }
+        let start = position + recordHeaderByteCount
+        guard try integers(1, in: file, at: start + length) == [number] else { return nil }
+        let statements = try file.read(byteCount: Int(length), at: start)
+        return statements.count == length ? statements : nil
+    }
+
+    /// - Returns: None at the end of the file.
+    private static func integers(_ count: Int, in file: Descriptor, at position: Int64) throws(FileError) -> [Int64] {
+        let bytes = try file.read(byteCount: count * 8, at: position)
+        guard bytes.count == count * 8 else { return [] }
+        return bytes.withUnsafeBytes { bytes in
+            (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self) }
         }
     }
 }

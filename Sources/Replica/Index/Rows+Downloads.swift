@@ -12,17 +12,23 @@ extension Rows {
     }
 
     func transfer(of number: InodeNumber) throws -> StagedDownloads.Transfer? {
-        try first("SELECT file, backing, born, content, have FROM transfers WHERE inode = ?", [number.row]) {
+        try first(Self.transferByNumber, number.row) {
             StagedDownloads.Transfer(
                 file: $0[0], identity: BackingIdentity(inode: UInt64(bitPattern: $0[1] as Int64), born: $0[2]),
                 content: $0[3], have: $0[4])
         }
     }
 
+    private static let transferByNumber = IndexStatement(
+        "SELECT file, backing, born, content, have FROM transfers WHERE inode = ?")
+
     /// Whether the bytes of a file are requested under one of its names.
     package func isDownloadRequested(_ number: InodeNumber) throws -> Bool {
-        try exists("SELECT 1 FROM entries WHERE inode = ? AND download_requested = 1", [number.row])
+        try exists(Self.requestedByNumber, number.row)
     }
+
+    private static let requestedByNumber = IndexStatement(
+        "SELECT 1 FROM entries WHERE inode = ? AND download_requested = 1")
 
     /// Files whose download is requested.
     package func requestedDownloads(limit: Int = .max) throws -> [InodeNumber] {

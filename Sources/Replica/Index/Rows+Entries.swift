@@ -63,10 +63,11 @@ extension Rows {
     }
 
     func entryRow(_ name: ItemName, in parent: InodeNumber) throws -> EntryRow? {
-        try first(
-            "SELECT \(Self.entryColumns) FROM entries e WHERE e.parent = ? AND e.name = ?", [parent.row, name.string],
-            Self.entryRow)
+        try first(Self.rowByName, parent.row, name.string, read: Self.entryRow)
     }
+
+    private static let rowByName = IndexStatement(
+        "SELECT \(entryColumns) FROM entries e WHERE e.parent = ? AND e.name = ?")
 
     /// The entries of no item whose names are in a range.
     func unsyncedEntryRows(from first: String, to end: String) throws -> [EntryRow] {
@@ -83,14 +84,17 @@ extension Rows {
     }
 
     func entryRow(of item: ItemID) throws -> EntryRow? {
-        try first("SELECT \(Self.entryColumns) FROM entries e WHERE e.item = ?", [item.uuid], Self.entryRow)
+        try first(Self.rowByItem, item.uuid, read: Self.entryRow)
     }
 
+    private static let rowByItem = IndexStatement("SELECT \(entryColumns) FROM entries e WHERE e.item = ?")
+
     func entryRows(of inode: InodeNumber) throws -> [EntryRow] {
-        try all(
-            "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name", [inode.row],
-            Self.entryRow)
+        try all(Self.rowsByInode, inode.row, read: Self.entryRow)
     }
+
+    private static let rowsByInode = IndexStatement(
+        "SELECT \(entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name")
 
     /// The name at a path from the root; `nil` without one, and for the root. Symbolic links are not followed.
     func entryRow(at path: String) throws -> EntryRow? {
@@ -108,24 +112,28 @@ extension Rows {
     }
 
     func firstEntryRow(of inode: InodeNumber) throws -> EntryRow? {
-        try first(
-            "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 1",
-            [inode.row], Self.entryRow)
+        try first(Self.firstRowByInode, inode.row, read: Self.entryRow)
     }
 
+    private static let firstRowByInode = IndexStatement(
+        "SELECT \(entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 1")
+
     func downloadWish(for inode: InodeNumber) throws -> DownloadWish {
-        try first("SELECT error FROM entries WHERE inode = ? AND download_requested = 1 LIMIT 1", [inode.row]) {
-            DownloadWish(isRequested: true, error: $0[0])
-        } ?? DownloadWish(isRequested: try contents(of: inode).incoming != nil)
+        try first(Self.wishByInode, inode.row) { DownloadWish(isRequested: true, error: $0[0]) }
+            ?? DownloadWish(isRequested: try contents(of: inode).incoming != nil)
     }
+
+    private static let wishByInode = IndexStatement(
+        "SELECT error FROM entries WHERE inode = ? AND download_requested = 1 LIMIT 1")
 
     /// Another name of the same inode. A file may have thousands.
     func otherEntryRow(than entry: EntryRow) throws -> EntryRow? {
-        try all(
-            "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 2",
-            [entry.inode.row], Self.entryRow
-        ).first { $0.parent != entry.parent || $0.name != entry.name }
+        try all(Self.twoRowsByInode, entry.inode.row, read: Self.entryRow)
+            .first { $0.parent != entry.parent || $0.name != entry.name }
     }
+
+    private static let twoRowsByInode = IndexStatement(
+        "SELECT \(entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 2")
 
     func entryRows(in directory: InodeNumber) throws -> [EntryRow] {
         try all(
@@ -140,27 +148,29 @@ extension Rows {
     }
 
     package func entry(_ name: ItemName, in parent: InodeNumber) throws -> Entry? {
-        try first(
-            """
-            SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode
-            WHERE e.parent = ? AND e.name = ?
-            """, [parent.row, name.string], Self.entry)
+        try first(Self.entryByName, parent.row, name.string, read: Self.entry)
     }
 
+    private static let entryByName = IndexStatement(
+        "SELECT \(fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.parent = ? AND e.name = ?")
+
     package func entry(of item: ItemID) throws -> Entry? {
-        try first(
-            "SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.item = ?", [item.uuid],
-            Self.entry)
+        try first(Self.entryByItem, item.uuid, read: Self.entry)
     }
+
+    private static let entryByItem = IndexStatement(
+        "SELECT \(fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.item = ?")
 
     /// The names of a file; none once it is unlinked, and none for the root.
     package func entries(of inode: InodeNumber) throws -> [Entry] {
-        try all(
-            """
-            SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode
-            WHERE e.inode = ? ORDER BY e.parent, e.name
-            """, [inode.row], Self.entry)
+        try all(Self.entriesByInode, inode.row, read: Self.entry)
     }
+
+    private static let entriesByInode = IndexStatement(
+        """
+        SELECT \(fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode
+        WHERE e.inode = ? ORDER BY e.parent, e.name
+        """)
 
     /// Items with conflict versions that wait to be resolved, by their inodes.
     package func conflictedInodes(limit: Int) throws -> [InodeNumber] {
@@ -182,15 +192,15 @@ extension Rows {
 
     /// - Throws: `notFound`.
     package func lookup(_ name: ItemName, in parent: InodeNumber) throws -> Attributes {
-        let found = try first(
-            """
-            SELECT \(Self.attributeColumns) FROM entries e JOIN inodes i ON i.id = e.inode
-            WHERE e.parent = ? AND e.name = ?
-            """, [parent.row, name.string]
-        ) { try Self.attributes($0) }
+        let found = try first(Self.attributesByName, parent.row, name.string) { try Self.attributes($0) }
         guard let found else { throw FileError(.notFound, name.string) }
         return found
     }
+
+    private static let attributesByName = IndexStatement(
+        """
+        SELECT \(attributeColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.parent = ? AND e.name = ?
+        """)
 
     /// One batch of a listing, sorted by the bytes of the names.
     package func children(of directory: InodeNumber, after name: ItemName?, limit: Int) throws -> [Child] {
@@ -224,41 +234,41 @@ extension Rows {
     }
 
     func position(of name: ItemName, in parent: InodeNumber) throws -> Int64 {
-        let found = try first(
-            "SELECT position FROM entries WHERE parent = ? AND name = ?", [parent.row, name.string]
-        ) { $0[0] as Int64 }
+        let found = try first(Self.positionByName, parent.row, name.string) { $0[0] as Int64 }
         guard let found else { throw FileError(.notFound, name.string) }
         return found
     }
 
+    private static let positionByName = IndexStatement("SELECT position FROM entries WHERE parent = ? AND name = ?")
+
     func setPosition(_ position: Int64, of name: ItemName, in parent: InodeNumber) throws {
-        try execute(
-            "UPDATE entries SET position = ? WHERE parent = ? AND name = ?", [position, parent.row, name.string])
+        try execute(Self.updatePosition, position, parent.row, name.string)
     }
 
+    private static let updatePosition = IndexStatement("UPDATE entries SET position = ? WHERE parent = ? AND name = ?")
+
     package func isEmpty(_ directory: InodeNumber) throws -> Bool {
-        try !exists("SELECT 1 FROM entries WHERE parent = ? LIMIT 1", [directory.row])
+        try !exists(Self.anyChild, directory.row)
     }
+
+    private static let anyChild = IndexStatement("SELECT 1 FROM entries WHERE parent = ? LIMIT 1")
 
     /// The parent of `directory`; the root is its own parent.
     /// - Throws: `notFound` for an inode without a name.
     package func parent(of directory: InodeNumber) throws -> InodeNumber {
         if directory == .root { return .root }
-        let found = try first("SELECT parent FROM entries WHERE inode = ? LIMIT 1", [directory.row]) {
-            InodeNumber(row: $0[0])
-        }
+        let found = try first(Self.parentByInode, directory.row) { InodeNumber(row: $0[0]) }
         guard let found else { throw FileError(.notFound, "\(directory)") }
         return found
     }
 
+    private static let parentByInode = IndexStatement("SELECT parent FROM entries WHERE inode = ? LIMIT 1")
+
     /// - Throws: `notFound` for a directory that was removed, `notDirectory` for anything else.
     func parentInfo(_ directory: InodeNumber) throws -> ParentInfo {
-        let found = try first(
-            """
-            SELECT i.kind, i.links, EXISTS(SELECT 1 FROM entries e WHERE e.inode = i.id AND e.item IS NOT NULL), i.mode, i.grp
-            FROM inodes i WHERE i.id = ?
-            """, [directory.row]
-        ) { ($0[0] as Int64, $0[1] as Int64, $0[2] as Bool, $0[3] as Int64, $0[4] as Int64) }
+        let found = try first(Self.infoByNumber, directory.row) {
+            ($0[0] as Int64, $0[1] as Int64, $0[2] as Bool, $0[3] as Int64, $0[4] as Int64)
+        }
         guard let (kind, links, hasItem, mode, group) = found else { throw FileError(.notFound, "\(directory)") }
         guard kind == Int64(ItemKind.directory.number) else { throw FileError(.notDirectory, "\(directory)") }
         guard links > 0 else { throw FileError(.notFound, "\(directory) was removed") }
@@ -266,6 +276,12 @@ extension Rows {
             directory: directory, isSynced: directory == .root || hasItem,
             heritableGroup: mode & Int64(ParentInfo.setGroupID) != 0 ? UInt32(truncatingIfNeeded: group) : nil)
     }
+
+    private static let infoByNumber = IndexStatement(
+        """
+        SELECT i.kind, i.links, EXISTS(SELECT 1 FROM entries e WHERE e.inode = i.id AND e.item IS NOT NULL), i.mode, i.grp
+        FROM inodes i WHERE i.id = ?
+        """)
 
     /// Whether `directory` is `ancestor` or is below it.
     /// - Throws: `notFound` when a directory above it has no name any more; `inputOutput` when they form a cycle.
@@ -286,7 +302,7 @@ extension Rows {
         var current = directory
         for _ in 0..<Self.depthLimit {
             guard current != .root else { return Array(names.reversed().joined(separator: [UInt8(ascii: "/")])) }
-            let above = try first("SELECT parent, name FROM entries WHERE inode = ? LIMIT 1", [current.row]) {
+            let above = try first(Self.placeByInode, current.row) {
                 (InodeNumber(row: $0[0]), Array(($0[1] as String).utf8))
             }
             guard let (parent, text) = above else { throw FileError(.notFound, "\(current)") }
@@ -296,24 +312,30 @@ extension Rows {
         throw FileError(.inputOutput, "the directories above \(name) form a cycle")
     }
 
+    private static let placeByInode = IndexStatement("SELECT parent, name FROM entries WHERE inode = ? LIMIT 1")
+
     /// No tree is deeper: a walk up that takes more steps is in a cycle.
     static let depthLimit = 100_000
 
     func insertEntry(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber, item: ItemID?) throws {
-        try execute(
-            """
-            INSERT INTO entries(parent, name, inode, item, position)
-            VALUES(?1, ?2, ?3, ?4, (SELECT coalesce(max(position), 0) + 1 FROM entries WHERE parent = ?1))
-            """,
-            [parent.row, name.string, inode.row, item?.uuid])
+        try execute(Self.insertName, parent.row, name.string, inode.row, item?.uuid)
     }
+
+    private static let insertName = IndexStatement(
+        """
+        INSERT INTO entries(parent, name, inode, item, position)
+        VALUES(?1, ?2, ?3, ?4, (SELECT coalesce(max(position), 0) + 1 FROM entries WHERE parent = ?1))
+        """)
 
     func setItem(_ item: ItemID?, of name: ItemName, in parent: InodeNumber) throws {
-        try execute(
-            "UPDATE entries SET item = ? WHERE parent = ? AND name = ?", [item?.uuid, parent.row, name.string])
+        try execute(Self.updateItem, item?.uuid, parent.row, name.string)
     }
 
+    private static let updateItem = IndexStatement("UPDATE entries SET item = ? WHERE parent = ? AND name = ?")
+
     func deleteEntry(_ name: ItemName, in parent: InodeNumber) throws {
-        try execute("DELETE FROM entries WHERE parent = ? AND name = ?", [parent.row, name.string])
+        try execute(Self.deleteName, parent.row, name.string)
     }
+
+    private static let deleteName = IndexStatement("DELETE FROM entries WHERE parent = ? AND name = ?")
 }

@@ -74,20 +74,20 @@ extension Rows {
 
     /// - Throws: `notFound`.
     package func attributes(of number: InodeNumber) throws -> Attributes {
-        let found = try first("SELECT \(Self.attributeColumns) FROM inodes i WHERE i.id = ?", [number.row]) {
-            try Self.attributes($0)
-        }
+        let found = try first(Self.attributesByNumber, number.row) { try Self.attributes($0) }
         guard let found else { throw FileError(.notFound, "\(number)") }
         return found
     }
 
+    private static let attributesByNumber = IndexStatement("SELECT \(attributeColumns) FROM inodes i WHERE i.id = ?")
+
     func inodeRow(_ number: InodeNumber) throws -> InodeRow {
-        let found = try first("SELECT \(Self.inodeColumns) FROM inodes i WHERE i.id = ?", [number.row]) {
-            try Self.inode($0)
-        }
+        let found = try first(Self.rowByNumber, number.row) { try Self.inode($0) }
         guard let found else { throw FileError(.notFound, "\(number)") }
         return found
     }
+
+    private static let rowByNumber = IndexStatement("SELECT \(inodeColumns) FROM inodes i WHERE i.id = ?")
 
     /// The row of a regular file.
     func file(_ number: InodeNumber) throws -> InodeRow {
@@ -99,12 +99,15 @@ extension Rows {
 
     /// - Throws: `notFound`.
     package func inode(_ number: InodeNumber) throws -> Inode {
-        let found = try first(
-            "SELECT \(Self.inodeColumns), i.content, i.incoming FROM inodes i WHERE i.id = ?", [number.row]
-        ) { (try Self.inode($0), $0[Self.inodeColumnCount] as Data?, $0[Self.inodeColumnCount + 1] as Data?) }
+        let found = try first(Self.inodeByNumber, number.row) {
+            (try Self.inode($0), $0[Self.inodeColumnCount] as Data?, $0[Self.inodeColumnCount + 1] as Data?)
+        }
         guard let (row, content, incoming) = found else { throw FileError(.notFound, "\(number)") }
         return Inode(row, content: content, incoming: incoming)
     }
+
+    private static let inodeByNumber = IndexStatement(
+        "SELECT \(inodeColumns), i.content, i.incoming FROM inodes i WHERE i.id = ?")
 
     /// How often the bytes of a file were changed; `nil` when there is no such inode.
     package func generation(of number: InodeNumber) throws -> Int64? {
@@ -122,73 +125,84 @@ extension Rows {
 
     /// The packed contents of an inode: the current and the incoming one.
     func contents(of number: InodeNumber) throws -> (content: Data?, incoming: Data?) {
-        try first("SELECT content, incoming FROM inodes WHERE id = ?", [number.row]) { ($0[0], $0[1]) } ?? (nil, nil)
+        try first(Self.contentsByNumber, number.row) { ($0[0], $0[1]) } ?? (nil, nil)
     }
+
+    private static let contentsByNumber = IndexStatement("SELECT content, incoming FROM inodes WHERE id = ?")
 
     /// Inserts a row; the number in `row` is not used.
     func insert(_ row: InodeRow, content: Data? = nil) throws -> InodeNumber {
         let attributes = row.attributes
         try execute(
-            """
-            INSERT INTO inodes(kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, local, backing,
-                born, backing_modified, backing_changed, dirty, generation, visited, settled, target, content, used)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                Int64(attributes.kind.number), Int64(attributes.mode), Int64(attributes.owner), Int64(attributes.group),
-                Int64(attributes.linkCount), attributes.size, attributes.blocks, attributes.accessed.rawValue,
-                attributes.modified.rawValue, attributes.changed.rawValue, Int64(bitPattern: attributes.device),
-                row.isLocal, row.identity.map { Int64(bitPattern: $0.inode) }, row.identity?.born,
-                row.backingModified.rawValue, row.backingChanged.rawValue, row.isModified, row.generation, row.visited,
-                row.isSettled ? 1 : 0, row.target?.string, content, attributes.changed.rawValue,
-            ])
+            Self.insertRow, Int64(attributes.kind.number), Int64(attributes.mode), Int64(attributes.owner),
+            Int64(attributes.group), Int64(attributes.linkCount), attributes.size, attributes.blocks,
+            attributes.accessed.rawValue, attributes.modified.rawValue, attributes.changed.rawValue,
+            Int64(bitPattern: attributes.device), row.isLocal, row.identity.map { Int64(bitPattern: $0.inode) },
+            row.identity?.born, row.backingModified.rawValue, row.backingChanged.rawValue, row.isModified,
+            row.generation, row.visited, row.isSettled, row.target?.string, content, attributes.changed.rawValue)
         return InodeNumber(row: database.lastInsertedRowID)
     }
+
+    private static let insertRow = IndexStatement(
+        """
+        INSERT INTO inodes(kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, local, backing,
+            born, backing_modified, backing_changed, dirty, generation, visited, settled, target, content, used)
+        VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
 
     /// Notes the object in the backing directory for an inode, or that there is none; the previous one is to be
     /// removed.
     func setBacking(_ number: InodeNumber, _ status: BackingStatus?) throws {
         if status == nil { try noteRemoved(number) }
         try execute(
-            "UPDATE inodes SET backing = ?, born = ?, backing_modified = ?, backing_changed = ? WHERE id = ?",
-            [
-                status.map { Int64(bitPattern: $0.identity.inode) }, status?.identity.born, status?.modified.rawValue,
-                status?.changed.rawValue, number.row,
-            ])
+            Self.updateBacking, status.map { Int64(bitPattern: $0.identity.inode) }, status?.identity.born,
+            status?.modified.rawValue, status?.changed.rawValue, number.row)
     }
+
+    private static let updateBacking = IndexStatement(
+        "UPDATE inodes SET backing = ?, born = ?, backing_modified = ?, backing_changed = ? WHERE id = ?")
 
     /// Notes the times of the backing file after one of our own calls changed them.
     func setBackingTimes(_ number: InodeNumber, _ status: BackingStatus) throws {
-        try execute(
-            "UPDATE inodes SET backing_modified = ?, backing_changed = ? WHERE id = ?",
-            [status.modified.rawValue, status.changed.rawValue, number.row])
+        try execute(Self.updateBackingTimes, status.modified.rawValue, status.changed.rawValue, number.row)
     }
+
+    private static let updateBackingTimes = IndexStatement(
+        "UPDATE inodes SET backing_modified = ?, backing_changed = ? WHERE id = ?")
 
     /// Notes the ctime alone, after one of our own calls that leaves the bytes and their mtime unchanged. The mtime of
     /// writes that the index has not recorded yet stays unknown to it, so that they are recorded later.
     func setBackingChanged(_ number: InodeNumber, _ status: BackingStatus) throws {
-        try execute("UPDATE inodes SET backing_changed = ? WHERE id = ?", [status.changed.rawValue, number.row])
+        try execute(Self.updateBackingChanged, status.changed.rawValue, number.row)
     }
+
+    private static let updateBackingChanged = IndexStatement("UPDATE inodes SET backing_changed = ? WHERE id = ?")
 
     /// The change time after a change at ?1. Related: ``ReplicaTransaction/later(than:)``.
     private static let changed =
         "changed = CASE WHEN changed > ?1 AND changed - ?1 < \(DiskClock.tick) THEN changed ELSE ?1 END"
 
     func setChanged(_ number: InodeNumber, _ time: Timestamp) throws {
-        try execute("UPDATE inodes SET \(Self.changed) WHERE id = ?2", [time.rawValue, number.row])
+        try execute(Self.updateChanged, time.rawValue, number.row)
     }
 
+    private static let updateChanged = IndexStatement("UPDATE inodes SET \(changed) WHERE id = ?2")
+
     func addLinks(_ number: InodeNumber, _ count: Int, changed: Timestamp) throws {
-        try execute(
-            "UPDATE inodes SET links = links + ?3, \(Self.changed) WHERE id = ?2",
-            [changed.rawValue, number.row, count])
+        try execute(Self.updateLinks, changed.rawValue, number.row, count)
     }
+
+    private static let updateLinks = IndexStatement(
+        "UPDATE inodes SET links = links + ?3, \(changed) WHERE id = ?2")
 
     func deleteInode(_ number: InodeNumber) throws {
         try noteRemoved(number)
-        try execute("DELETE FROM inodes WHERE id = ?", [number.row])
-        try execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
+        try execute(Self.deleteRow, number.row)
+        try execute(Self.deleteXattrs, number.row)
     }
+
+    private static let deleteRow = IndexStatement("DELETE FROM inodes WHERE id = ?")
+    private static let deleteXattrs = IndexStatement("DELETE FROM xattrs WHERE inode = ?")
 
     /// The value of another program's attribute, by its full name.
     /// - Throws: `noAttribute`.
@@ -198,12 +212,16 @@ extension Rows {
     }
 
     func xattrIfPresent(_ name: String, of number: InodeNumber) throws -> [UInt8]? {
-        try first("SELECT value FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) { Array($0[0] as Data) }
+        try first(Self.xattrByName, number.row, name) { Array($0[0] as Data) }
     }
 
+    private static let xattrByName = IndexStatement("SELECT value FROM xattrs WHERE inode = ? AND name = ?")
+
     package func xattrNames(of number: InodeNumber) throws -> [String] {
-        try all("SELECT name FROM xattrs WHERE inode = ? ORDER BY name", [number.row]) { $0[0] }
+        try all(Self.namesOfXattrs, number.row) { $0[0] }
     }
+
+    private static let namesOfXattrs = IndexStatement("SELECT name FROM xattrs WHERE inode = ? ORDER BY name")
 
     package func xattrs(of number: InodeNumber) throws -> [AttributeName: Data] {
         let pairs = try all("SELECT name, value FROM xattrs WHERE inode = ?", [number.row]) {

@@ -5,10 +5,12 @@ import Model
 extension Rows {
     /// Notes that the object of an inode in the backing directory is to be removed.
     func noteRemoved(_ number: InodeNumber) throws {
-        try execute(
-            "INSERT INTO removed(backing, born) SELECT backing, coalesce(born, 0) FROM inodes "
-                + "WHERE id = ? AND backing IS NOT NULL", [number.row])
+        try execute(Self.insertRemoved, number.row)
     }
+
+    private static let insertRemoved = IndexStatement(
+        "INSERT INTO removed(backing, born) SELECT backing, coalesce(born, 0) FROM inodes "
+            + "WHERE id = ? AND backing IS NOT NULL")
 
     func noteRemoved(_ identity: BackingIdentity) throws {
         try execute(

@@ -8,8 +8,68 @@ import Model
 /// for a damaged value, and SQLite's errors, which the replica translates: see `IndexError.swift`.
 package struct Rows {
     let database: Database
+    let statements: PreparedStatements
     /// Notes the statements of a change; `nil` for reading, and for a change with a transaction of its own.
-    var recorder: StatementRecorder?
+    let recorder: StatementRecorder?
+
+    /// - Parameter statements: Of the connection; without them, only what follows finds its statements prepared.
+    init(database: Database, statements: PreparedStatements? = nil, recorder: StatementRecorder? = nil) {
+        self.database = database
+        self.statements = statements ?? PreparedStatements(database)
+        self.recorder = recorder
+    }
+
+    // MARK: What is executed often
+
+    /// Executes a statement of a change.
+    func execute<each Argument: IndexArgument>(_ statement: IndexStatement, _ arguments: repeat each Argument) throws {
+        try statements.run(statement, isInTransaction: true, repeat each arguments) { prepared in
+            while try prepared.step() != nil {}
+        }
+        recorder?.note(statement, repeat each arguments)
+    }
+
+    /// Executes a statement of a change that returns a row, or none.
+    func executeReturning<each Argument: IndexArgument, Value>(
+        _ statement: IndexStatement, _ arguments: repeat each Argument, read: (ResultRow) throws -> Value
+    ) throws -> Value? {
+        let value = try statements.run(statement, isInTransaction: true, repeat each arguments) { prepared in
+            let value = try prepared.step().map(read)
+            while try prepared.step() != nil {}
+            return value
+        }
+        recorder?.note(statement, repeat each arguments)
+        return value
+    }
+
+    /// Begins or ends a transaction or a part of one.
+    func control(_ statement: IndexStatement) throws {
+        try statements.run(statement, isInTransaction: false) { _ = try $0.step() }
+    }
+
+    func first<each Argument: IndexArgument, Value>(
+        _ statement: IndexStatement, _ arguments: repeat each Argument, read: (ResultRow) throws -> Value
+    ) throws -> Value? {
+        try statements.run(statement, isInTransaction: false, repeat each arguments) { try $0.step().map(read) }
+    }
+
+    func all<each Argument: IndexArgument, Value>(
+        _ statement: IndexStatement, _ arguments: repeat each Argument, read: (ResultRow) throws -> Value
+    ) throws -> [Value] {
+        try statements.run(statement, isInTransaction: false, repeat each arguments) { prepared in
+            var values: [Value] = []
+            while let row = try prepared.step() { values.append(try read(row)) }
+            return values
+        }
+    }
+
+    func exists<each Argument: IndexArgument>(_ statement: IndexStatement, _ arguments: repeat each Argument) throws
+        -> Bool
+    {
+        try first(statement, repeat each arguments) { _ in true } ?? false
+    }
+
+    // MARK: Everything else
 
     func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
         let statement = try database.cachedStatement(sql: sql)
@@ -49,23 +109,26 @@ package struct Rows {
         try first(sql, arguments) { $0[0] } ?? 0
     }
 
+    // MARK: Transactions
+
+    private static let begin = IndexStatement("BEGIN")
+    static let beginChange = IndexStatement("BEGIN IMMEDIATE")
+    static let commit = IndexStatement("COMMIT")
+
     /// Runs `body` on one state of the index, of a connection that only reads.
-    ///
-    /// BEGIN and COMMIT are stepped like a query, without what GRDB does around a transaction: that takes longer than
-    /// most of our statements.
     func onOneState<Value>(_ body: (Rows) throws -> Value) throws -> Value {
-        _ = try first("BEGIN", []) { _ in }
+        try control(Self.begin)
         // Without a change it only fails after an error that has ended the transaction, which `body` throws.
-        defer { _ = try? first("COMMIT", []) { _ in } }
+        defer { try? control(Self.commit) }
         return try body(self)
     }
 
-    /// Runs `body` as one change: all or nothing. GRDB's own method prepares BEGIN and COMMIT again for each.
+    /// Runs `body` as one change: all or nothing.
     func inTransaction<Value>(_ body: () throws -> Value) throws -> Value {
-        try execute("BEGIN IMMEDIATE")
+        try control(Self.beginChange)
         do {
             let value = try body()
-            try execute("COMMIT")
+            try control(Self.commit)
             return value
         } catch {
             // The caller must see the first error.
@@ -74,8 +137,10 @@ package struct Rows {
         }
     }
 
+    private static let metaValue = IndexStatement("SELECT value FROM meta WHERE key = ?")
+
     func meta<Value: StatementColumnConvertible>(_ key: MetaKey, as _: Value.Type = Value.self) throws -> Value? {
-        try first("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0[0] as Value? } ?? nil
+        try first(Self.metaValue, key.rawValue) { $0[0] as Value? } ?? nil
     }
 
     func setMeta(_ key: MetaKey, _ value: (any DatabaseValueConvertible)?) throws {

@@ -18,7 +18,7 @@ extension Replica {
         let (number, nonce) = (snapshot.summary.number, snapshot.summary.nonce)
         do {
             let outcome = try await writer.perform { [self] database in
-                try commitBatch(database)
+                try commitBatch(writerRows(database))
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try SnapshotImport(
@@ -50,7 +50,7 @@ extension Replica {
         let path = snapshot.path
         do {
             try await writer.perform { [self] database in
-                try commitBatch(database)
+                try commitBatch(writerRows(database))
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try database.inTransaction(.immediate) {

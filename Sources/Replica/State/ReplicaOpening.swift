@@ -105,6 +105,8 @@ extension Replica {
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(logPageLimit)")
             database.add(function: ItemRecord.usageFunction)
+            // What a change may have to undo is kept in memory, not in a file: a few pages.
+            try database.execute(sql: "PRAGMA temp_store = MEMORY")
             try database.execute(sql: "PRAGMA cache_size = -\(readonly ? readerCacheKibibytes : writerCacheKibibytes)")
         }
         return configuration

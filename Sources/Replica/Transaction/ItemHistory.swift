@@ -25,12 +25,14 @@ package struct ItemHistory {
 
     /// Keeps the container's state of an item before it is replaced.
     func keep(of item: ItemID, replaced: Timestamp, isDeleted: Bool) throws {
-        try rows.execute(
-            """
-            INSERT OR REPLACE INTO history(item, number, replaced, deleted, record)
-            SELECT item, base_number, ?2, ?3, base FROM entries WHERE item = ?1 AND base IS NOT NULL
-            """, [item.uuid, replaced.rawValue, isDeleted])
+        try rows.execute(Self.copyBase, item.uuid, replaced.rawValue, isDeleted)
     }
+
+    private static let copyBase = IndexStatement(
+        """
+        INSERT OR REPLACE INTO history(item, number, replaced, deleted, record)
+        SELECT item, base_number, ?2, ?3, base FROM entries WHERE item = ?1 AND base IS NOT NULL
+        """)
 
     /// Keeps the container's state of an item that has no entry here, and is deleted.
     func keepDeleted(_ record: ItemRecord, number: CommitNumber, replaced: Timestamp) throws {

@@ -12,21 +12,25 @@ package struct OutboxChanges {
     /// Puts an item at the tail of the outbox.
     package func enqueue(_ item: ItemID) throws {
         // REPLACE deletes the older row; AUTOINCREMENT gives a position that was never used before.
-        try rows.execute(
-            """
-            INSERT OR REPLACE INTO outbox(item, base_parent)
-            VALUES(?1, (SELECT base_parent FROM entries WHERE item = ?1))
-            """, [item.uuid])
+        try rows.execute(Self.append, item.uuid)
     }
+
+    private static let append = IndexStatement(
+        """
+        INSERT OR REPLACE INTO outbox(item, base_parent)
+        VALUES(?1, (SELECT base_parent FROM entries WHERE item = ?1))
+        """)
 
     /// Puts every item of `inode` at the tail of the outbox.
     func enqueueItems(of inode: InodeNumber) throws {
-        try rows.execute(
-            """
-            INSERT OR REPLACE INTO outbox(item, base_parent)
-            SELECT item, base_parent FROM entries WHERE inode = ? AND item IS NOT NULL
-            """, [inode.row])
+        try rows.execute(Self.appendOfInode, inode.row)
     }
+
+    private static let appendOfInode = IndexStatement(
+        """
+        INSERT OR REPLACE INTO outbox(item, base_parent)
+        SELECT item, base_parent FROM entries WHERE inode = ? AND item IS NOT NULL
+        """)
 
     /// Puts a deletion at the tail of the outbox: of an item that reached the container after its entry was removed
     /// here. Its state is kept like that of any deleted item: another device may put something into a directory before
@@ -39,9 +43,12 @@ package struct OutboxChanges {
     /// - Parameter record: The packed record that is deleted.
     private func enqueueDeletion(_ item: ItemID, base: CommitNumber, baseParent: ItemID?, record: Data?) throws {
         try rows.execute(
-            "INSERT OR REPLACE INTO outbox(item, deleted_base, base_parent, base, queued) VALUES(?, ?, ?, ?, ?)",
-            [item.uuid, Int64(bitPattern: base), baseParent?.uuid, record, transaction.now.rawValue])
+            Self.appendDeletion, item.uuid, Int64(bitPattern: base), baseParent?.uuid, record,
+            transaction.now.rawValue)
     }
+
+    private static let appendDeletion = IndexStatement(
+        "INSERT OR REPLACE INTO outbox(item, deleted_base, base_parent, base, queued) VALUES(?, ?, ?, ?, ?)")
 
     /// Releases the item of a removed entry: its deletion is queued if the container knows it, else nothing is left to
     /// do.
@@ -49,11 +56,13 @@ package struct OutboxChanges {
         guard let item = entry.item else { return }
         guard entry.hasBase else { return try rows.outbox.dequeue(item) }
         try transaction.history.keep(of: item, replaced: transaction.now, isDeleted: true)
-        let base = try rows.first("SELECT base_parent, base FROM entries WHERE item = ?", [item.uuid]) {
+        let base = try rows.first(Self.baseByItem, item.uuid) {
             (parent: ($0[0] as UUID?).map { ItemID(uuid: $0) }, record: $0[1] as Data?)
         }
         try enqueueDeletion(item, base: entry.baseNumber, baseParent: base?.parent, record: base?.record)
     }
+
+    private static let baseByItem = IndexStatement("SELECT base_parent, base FROM entries WHERE item = ?")
 
     /// Removes an item from the outbox, unless it has changed since it was read at `position`.
     ///

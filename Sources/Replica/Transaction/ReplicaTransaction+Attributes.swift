@@ -45,16 +45,16 @@ extension ReplicaTransaction {
 
     func update(_ attributes: Attributes) throws {
         try rows.execute(
-            """
-            UPDATE inodes SET mode = ?, owner = ?, grp = ?, size = ?, blocks = ?, accessed = ?, modified = ?, changed = ?
-            WHERE id = ?
-            """,
-            [
-                Int64(attributes.mode), Int64(attributes.owner), Int64(attributes.group), attributes.size,
-                attributes.blocks, attributes.accessed.rawValue, attributes.modified.rawValue,
-                attributes.changed.rawValue, attributes.inode.row,
-            ])
+            Self.updateAttributes, Int64(attributes.mode), Int64(attributes.owner), Int64(attributes.group),
+            attributes.size, attributes.blocks, attributes.accessed.rawValue, attributes.modified.rawValue,
+            attributes.changed.rawValue, attributes.inode.row)
     }
+
+    private static let updateAttributes = IndexStatement(
+        """
+        UPDATE inodes SET mode = ?, owner = ?, grp = ?, size = ?, blocks = ?, accessed = ?, modified = ?, changed = ?
+        WHERE id = ?
+        """)
 }
 
 /// Extended attributes of other programs, `user.…`, by full name.
@@ -78,11 +78,12 @@ extension ReplicaTransaction {
         if mode == .replace, old == nil { throw FileError(.noAttribute, name) }
         // Nothing changes, the time of the change neither (`ext4_xattr_value_same` in fs/ext4/xattr.c).
         if old == value { return }
-        try rows.execute(
-            "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name, Data(value)])
+        try rows.execute(Self.writeXattr, number.row, name, Data(value))
         try rows.setChanged(number, now)
         try outbox.enqueueItems(of: number)
     }
+
+    private static let writeXattr = IndexStatement("INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)")
 
     /// - Throws: `notFound`; `noAttribute`.
     package func removeXattr(_ name: String, of number: InodeNumber) throws {

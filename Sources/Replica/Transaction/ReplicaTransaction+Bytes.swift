@@ -13,10 +13,7 @@ extension ReplicaTransaction {
     ///   has no bytes.
     @discardableResult
     package func markModified(_ number: InodeNumber) throws -> Int64 {
-        let generation = try rows.first(
-            "UPDATE inodes SET dirty = 1, generation = generation + 1 WHERE id = ? AND local = 1 RETURNING generation",
-            [number.row]
-        ) { $0[0] as Int64 }
+        let generation = try rows.executeReturning(Self.setModified, number.row) { $0[0] as Int64 }
         guard let generation else {
             _ = try rows.file(number)
             throw FileError(.superseded, "\(number) was evicted")
@@ -25,6 +22,9 @@ extension ReplicaTransaction {
         try outbox.enqueueItems(of: number)
         return generation
     }
+
+    private static let setModified = IndexStatement(
+        "UPDATE inodes SET dirty = 1, generation = generation + 1 WHERE id = ? AND local = 1 RETURNING generation")
 
     /// Records size and times of the bytes in the index.
     /// - Returns: The recorded attributes.
@@ -72,12 +72,15 @@ extension ReplicaTransaction {
         guard bytesChanged else { return }
         if row.isModified {
             // A reader of the previous bytes must not mistake them for these.
-            try rows.execute("UPDATE inodes SET generation = generation + 1 WHERE id = ?", [number.row])
+            try rows.execute(Self.addGeneration, number.row)
         } else {
             // Bytes that changed without notice are a local change too.
             try markModified(number)
         }
     }
+
+    private static let addGeneration = IndexStatement(
+        "UPDATE inodes SET generation = generation + 1 WHERE id = ?")
 
     /// Records what was written to a local file without notice, through a mapping that the kernel passed to the backing
     /// file. Called before a change that would hide it: of the file's times, or of what its names lead to.

@@ -120,12 +120,13 @@ extension ReplicaTransaction {
         let left: UInt32 = isDirectory ? 0 : row.attributes.linkCount - 1
         try objects.remove(entry, row, isLast: left == 0)
         try rows.deleteEntry(entry.name, in: entry.parent)
-        try rows.execute(
-            "UPDATE inodes SET links = ?, changed = ? WHERE id = ?", [Int64(left), now.rawValue, row.number.row])
+        try rows.execute(Self.setLinks, Int64(left), now.rawValue, row.number.row)
         if isDirectory { try rows.addLinks(entry.parent, -1, changed: now) }
         if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
         return RemovedEntry(inode: row.number, kind: row.kind, linkCount: left, item: entry.item)
     }
+
+    private static let setLinks = IndexStatement("UPDATE inodes SET links = ?, changed = ? WHERE id = ?")
 
     /// Deletes a file without names, which frees disk space; does nothing for a file that has one.
     package func forget(_ number: InodeNumber) throws {
@@ -196,11 +197,12 @@ extension ReplicaTransaction {
 
     /// Updates the `stat(2)` times of a directory whose entries changed. That does not change its own record.
     func touch(_ directory: InodeNumber) throws {
-        try rows.execute(
-            "UPDATE inodes SET modified = ?1, changed = ?1 WHERE id = ?2", [now.rawValue, directory.row])
+        try rows.execute(Self.setTimes, now.rawValue, directory.row)
         // Its time is part of its record, and must be the same on every device.
         try outbox.enqueueItems(of: directory)
     }
+
+    private static let setTimes = IndexStatement("UPDATE inodes SET modified = ?1, changed = ?1 WHERE id = ?2")
 
     /// The same for two directories, which may be one.
     func touch(_ directory: InodeNumber, _ other: InodeNumber) throws {

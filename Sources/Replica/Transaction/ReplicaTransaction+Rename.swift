@@ -54,8 +54,7 @@ extension ReplicaTransaction {
         try objects.move(source, row, to: name, in: parent)
         let item = try carry(source, row, isSynced: isSynced)
         try rows.execute(
-            "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?",
-            [parent.row, name.string, item?.uuid, source.parent.row, source.name.string])
+            Self.moveName, parent.row, name.string, item?.uuid, source.parent.row, source.name.string)
         if item == nil { try clearBase(name, in: parent) }
         try rows.setChanged(row.number, now)
         try moveLinks(row, from: source.parent, to: parent)
@@ -157,9 +156,11 @@ extension ReplicaTransaction {
     ///   name, and one that failed is only tried again by its error.
     private func setInode(of entry: EntryRow, to number: InodeNumber, _ wish: DownloadWish) throws {
         try rows.execute(
-            "UPDATE entries SET inode = ?, download_requested = ?, error = ? WHERE parent = ? AND name = ?",
-            [number.row, wish.isRequested, wish.error, entry.parent.row, entry.name.string])
+            Self.changeInode, number.row, wish.isRequested, wish.error, entry.parent.row, entry.name.string)
     }
+
+    private static let changeInode = IndexStatement(
+        "UPDATE entries SET inode = ?, download_requested = ?, error = ? WHERE parent = ? AND name = ?")
 
     /// Exchanges two names with everything that belongs to them.
     private func exchangeItems(
@@ -171,12 +172,11 @@ extension ReplicaTransaction {
         let places = [source, target]
         let positions = try places.map { try rows.position(of: $0.name, in: $0.parent) }
         // No directory has the number -1: it holds the source while its name is taken.
-        let move = "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?"
-        try rows.execute(move, [-1, source.name.string, sourceItem?.uuid, source.parent.row, source.name.string])
+        let move = Self.moveName
+        try rows.execute(move, -1, source.name.string, sourceItem?.uuid, source.parent.row, source.name.string)
         try rows.execute(
-            move,
-            [source.parent.row, source.name.string, targetItem?.uuid, target.parent.row, target.name.string])
-        try rows.execute(move, [target.parent.row, target.name.string, sourceItem?.uuid, -1, source.name.string])
+            move, source.parent.row, source.name.string, targetItem?.uuid, target.parent.row, target.name.string)
+        try rows.execute(move, target.parent.row, target.name.string, sourceItem?.uuid, -1, source.name.string)
         for (place, position) in zip(places, positions) {
             try rows.setPosition(position, of: place.name, in: place.parent)
         }
@@ -193,6 +193,9 @@ extension ReplicaTransaction {
             }
         }
     }
+
+    private static let moveName = IndexStatement(
+        "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?")
 
     func moveLinks(_ row: InodeRow, from old: InodeNumber, to new: InodeNumber) throws {
         guard row.kind == .directory, old != new else { return }
@@ -243,10 +246,12 @@ extension ReplicaTransaction {
     }
 
     func clearBase(_ name: ItemName, in parent: InodeNumber) throws {
-        try rows.execute(
-            """
-            UPDATE entries SET base = NULL, base_number = 0, base_parent = NULL, conflicts = NULL
-            WHERE parent = ? AND name = ?
-            """, [parent.row, name.string])
+        try rows.execute(Self.dropBase, parent.row, name.string)
     }
+
+    private static let dropBase = IndexStatement(
+        """
+        UPDATE entries SET base = NULL, base_number = 0, base_parent = NULL, conflicts = NULL
+        WHERE parent = ? AND name = ?
+        """)
 }
