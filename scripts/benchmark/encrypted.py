@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from . import growth, machine
 from .cold import ColdRead, FirstByteFresh, FirstByteListed
 from .data import SOURCE
 from .hot import HotRandom, HotRead
@@ -35,9 +36,11 @@ class Encrypted(Dewpoint):
         return super().url(source + "-encrypted", directory + "-encrypted" if directory else None)
 
     def creation(self, source: str, directory: str | None = None) -> list[str]:
-        recovery = os.path.join(self.bench.work, f"recovery-{self.bench.count}-{source}")
-        more = ["--encrypt", "--passphrase-file", self.secret, "--recovery-file", recovery]
-        return super().creation(source, directory) + more
+        return super().creation(source, directory) + self.keys(f"{self.bench.count}-{source}")
+
+    def keys(self, name: str) -> list[str]:
+        recovery = os.path.join(self.bench.work, f"recovery-{name}")
+        return ["--encrypt", "--passphrase-file", self.secret, "--recovery-file", recovery]
 
     def command(self, url: str, point: str, state: str) -> list[str]:
         return [*super().command(url, point, state), "--passphrase-file", self.secret]
@@ -144,6 +147,33 @@ class KnownAgain(FirstMount):
     is_known = True
 
 
+class ManyItems(OnlyBoth):
+    key = "mount-many"
+    unit = "s"
+    needs_server = False
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.2, PLAIN),)
+
+    def prepare(self) -> None:
+        count = self.scale.million
+        self.title = f"mounting a container of {count:,} items with a new state, until its root is listed"
+        self.state = "The container is in a directory, and the encrypted one a copy of the plain one. Hot."
+        if count < 1_000_000:
+            self.scale_note = f"with {count:,} items instead of 1,000,000"
+        self.place = os.path.join(self.bench.work, f"container-{count}")
+        growth.generate(self.place, count, self.bench.prepare_limit)
+        plain, encrypted = (system for system in self.bench.systems if isinstance(system, Dewpoint))
+        assert isinstance(encrypted, Encrypted)
+        command = [plain.binary, "container", "copy", plain.url("", self.place), encrypted.url("", self.place)]
+        machine.run(*command, *encrypted.keys("many"), seconds=self.bench.prepare_limit)
+
+    def sample(self, system: System) -> Sample:
+        assert isinstance(system, Dewpoint)
+        with system.mount("", directory=self.place, environment={}) as mounted:
+            listed = work("list_directory", self.scale.slow_limit, path=mounted.point, expected=None)["seconds"]
+            memory = machine.memory(mounted.pid)
+        return Sample(mounted.seconds + listed, notes=[f"{memory['peak'] / 1e6:.0f} MB at most"])
+
+
 class HotReadBoth(HotRead):
     aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≥", 0.95, PLAIN),)
 
@@ -153,6 +183,6 @@ class HotRandomBoth(HotRandom):
 
 
 ROWS = [
-    ColdProcessor, FirstByteListedBoth, FirstByteBoth, UploadBig, UploadSmall, FirstMount, KnownAgain, HotReadBoth,
-    HotRandomBoth,
+    ColdProcessor, FirstByteListedBoth, FirstByteBoth, UploadBig, UploadSmall, FirstMount, KnownAgain, ManyItems,
+    HotReadBoth, HotRandomBoth,
 ]  # fmt: skip

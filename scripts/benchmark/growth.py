@@ -38,17 +38,23 @@ COLUMNS: list[tuple[str, str | tuple[str, str], str]] = [
 Growth = dict[str, Any]
 
 
-def measure(bench: "Bench", items: int) -> Growth:
-    """Everything that is measured of a container of one size, in seconds and bytes."""
-    system = next(one for one in bench.systems if isinstance(one, Dewpoint) and one.label == "dewpoint")
-    limit = bench.prepare_limit
+def generate(place: str, items: int, limit: float) -> int:
+    """Makes a container of so many items in a directory, and returns how many directories it has."""
     directories = max(10, items // ITEMS_PER_DIRECTORY)
-    place = os.path.join(bench.work, f"container-{items}")
     machine.say(f"  generating {items:,} items in {directories:,} directories")
     machine.run(
         sys.executable, os.path.join(machine.SCRIPTS, "generate-container"), place, "--items", str(items),
         "--directories", str(directories), "--file-size", str(FILE_BYTE_COUNT), seconds=limit,
     )  # fmt: skip
+    return directories
+
+
+def measure(bench: "Bench", items: int) -> Growth:
+    """Everything that is measured of a container of one size, in seconds and bytes."""
+    system = next(one for one in bench.systems if isinstance(one, Dewpoint) and one.label == "dewpoint")
+    limit = bench.prepare_limit
+    place = os.path.join(bench.work, f"container-{items}")
+    directories = generate(place, items, limit)
     files = items - directories
     keep = f"growth-{items}"
     state = os.path.join(system.work, keep)
