@@ -6,7 +6,7 @@ package import Model
 /// Many small changes in one transaction of the index.
 extension Replica {
     /// How long a batch waits for further changes before it is to be committed.
-    package static let batchInterval = Duration.milliseconds(5)
+    package static let batchInterval = Duration.milliseconds(50)
 
     /// Lets changes share transactions from now on.
     ///
@@ -75,7 +75,7 @@ extension Replica {
             do {
                 // They are acknowledged: the space that is kept for removals is there for them too.
                 try reserve.lend {
-                    try batch.restore(rows)
+                    try restoreBatch(rows)
                     try batch.commit(rows)
                     // Otherwise the log keeps the space of the reserve, and nothing can be removed any more.
                     _ = try? rows.database.checkpoint(.truncate)
@@ -83,9 +83,18 @@ extension Replica {
             } catch {
                 let failure = FileError(index: error)
                 // SQLite may have ended the transaction.
-                if failure.code != .diskFull || (try? batch.restore(rows)) == nil { closeUntilRestart() }
+                if failure.code != .diskFull || (try? restoreBatch(rows)) == nil { closeUntilRestart() }
                 throw failure
             }
         }
+    }
+
+    /// Makes the changes of the batch again, if their transaction has ended with an error.
+    func restoreBatch(_ rows: Rows) throws {
+        guard batch.isLost(rows.database) else { return }
+        try batch.restore(rows)
+        // Those who follow the index know of them already; what notes changes for them may have been made in the same batch.
+        journal.discard()
+        _ = try journal.adjust(rows)
     }
 }

@@ -168,7 +168,8 @@ package final class Replica: Sendable {
             let recorded = Rows(database: rows.database, statements: rows.statements, recorder: batch.recorder)
             return try attempt(on: recorded, body)
         } catch {
-            if batch.isLost(rows.database) { try commitBatch(rows) }
+            // Where there is no room for that, the reserve has some.
+            if (try? restoreBatch(rows)) == nil { try commitBatch(rows) }
             throw error
         }
     }

@@ -3,6 +3,7 @@ import GRDB
 import Glibc
 import Linux
 import Model
+import Synchronization
 import Testing
 
 @testable import Replica
@@ -58,6 +59,54 @@ import Testing
         try lab.killAndOpen()
         #expect(try names(lab) == ["a", "b"])
         #expect(try lab.replica.check() == [])
+    }
+
+    /// Writes something, and fails.
+    private func fail(_ lab: Lab) throws {
+        let failure = FileError(.inputOutput, "the disk")
+        #expect(throws: failure) {
+            try lab.replica.change { transaction in
+                let new = NewItem(.directory, mode: 0o755, owner: getuid(), group: getgid())
+                _ = try transaction.make(new, as: try ItemName("half"), in: .root)
+                throw failure
+            }
+        }
+    }
+
+    @Test func `a change that fails after it has written something is undone, and nothing else of its batch`() throws {
+        let lab = try Lab()
+        try fail(lab)
+        let first = try lab.makeDirectory("a")
+        try lab.makeFile("f", bytes: "bytes")
+        try fail(lab)
+        try fail(lab)
+        let second = try lab.makeDirectory("b")
+        #expect(try committedCount(lab) == 0)
+        #expect(second.rawValue == first.rawValue + 2)
+        #expect(try names(lab) == ["a", "b", "f"])
+        try fail(lab)
+        try lab.killAndOpen()
+        #expect(try names(lab) == ["a", "b", "f"])
+        #expect(try lab.replica.look { try $0.resolve("b") } == second)
+        #expect(lab.replica.repairReport.lines == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `those who follow the index are told of each change once, also when one of its batch fails`() throws {
+        let lab = try Lab()
+        let told = Mutex<[IndexChanges]>([])
+        lab.replica.deliverChanges { changes in told.withLock { $0.append(changes) } }
+        let last = try lab.replica.beginFollowing()
+        _ = try lab.makeDirectory("a")
+        try fail(lab)
+        _ = try lab.makeDirectory("b")
+        try lab.replica.commitChanges()
+        _ = try lab.makeDirectory("c")
+        try fail(lab)
+        _ = try lab.makeDirectory("d")
+        let changes = told.withLock { $0 }
+        #expect(changes.map { $0.places.map { $0.to?.string ?? "" } } == [["a"], ["b"], ["c"], ["d"]])
+        #expect(changes.map(\.sequence) == (1...4).map { last + $0 })
     }
 
     @Test func `after kill -9 all changes are there, also those of names that are not UTF-8 or have quotes`() throws {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Changes that are done, and become one transaction of the index together: see ``Replica/startBatches(_:)``.
 ///
-/// Each is a savepoint of the open transaction, and in the ``RedoLog`` before it is acknowledged.
+/// Each is in the ``RedoLog`` before it is acknowledged.
 ///
 /// `@unchecked Sendable`: all but ``isOpen`` is used on the writing connection's queue only.
 final class ChangeBatch: @unchecked Sendable {
@@ -14,7 +14,7 @@ final class ChangeBatch: @unchecked Sendable {
     /// A change whose statements do not fit into the redo log, or could not be noted.
     struct Unbatchable: Error {}
 
-    /// SQLite has ended the transaction: see ``restore(_:)``.
+    /// The transaction has ended: see ``restore(_:)``.
     struct Lost: Error {}
 
     let recorder = StatementRecorder()
@@ -49,26 +49,16 @@ final class ChangeBatch: @unchecked Sendable {
         let isFirst = !isOpen
         if isFirst { try rows.control(Rows.beginChange) }
         recorder.restart()
+        let changeCount = rows.database.totalChangesCount
         let value: Value
         do {
-            try rows.control(Self.save)
             value = try body()
             guard !recorder.isIncomplete, redo.hasRoom(for: recorder.bytes.count) else { throw Unbatchable() }
             try redo.append(recorder.bytes)
-            try rows.control(Self.release)
         } catch {
-            // The caller must see the first error. SQLite itself ends the transaction after some of them: see `isLost`.
-            if isFirst {
-                try? rows.database.rollback()
-            } else if rows.database.isInsideTransaction {
-                do {
-                    try rows.control(Self.undo)
-                    try rows.control(Self.release)
-                } catch {
-                    // Nothing of the change may be left: the others are made again, see `isLost`.
-                    try? rows.database.rollback()
-                }
-            }
+            // Most changes that fail have not changed anything yet. After the others the batch is made again, see `isLost`: a
+            // savepoint for each change would cost more.
+            if isFirst || rows.database.totalChangesCount != changeCount { try? rows.database.rollback() }
             throw error
         }
         count += 1
@@ -79,14 +69,9 @@ final class ChangeBatch: @unchecked Sendable {
         return value
     }
 
-    private static let save = IndexStatement("SAVEPOINT change")
-    private static let release = IndexStatement("RELEASE change")
-    private static let undo = IndexStatement("ROLLBACK TO change")
-
     var isFull: Bool { count >= Self.changeLimit }
 
-    /// Whether SQLite has ended the transaction with an error, and with it the changes before: ``restore(_:)`` makes them
-    /// again.
+    /// Whether the transaction has ended with an error, and with it the changes before: ``restore(_:)`` makes them again.
     func isLost(_ database: Database) -> Bool { isOpen && !database.isInsideTransaction }
 
     /// Makes the changes of the batch again in a new transaction, if they are lost.
