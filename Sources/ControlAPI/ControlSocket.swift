@@ -11,8 +11,8 @@ package struct ControlSocket: Hashable, Sendable {
     package let directory: String
     package let path: String
 
-    /// The longest path of a socket in bytes: `sun_path` less its terminating zero.
-    package static let pathByteLimit = 107
+    /// The longest path of a socket in bytes: the daemon's server, SwiftNIO, takes no longer one, although Linux has 107.
+    package static let pathByteLimit = 103
 
     static let directoryInHome = "/.local/state/dewpoint/sockets"
 

@@ -27,8 +27,12 @@ import Testing
     }
 
     @Test func `a path that is too long for a socket is not used`() {
-        let environment = ["XDG_RUNTIME_DIR": "/" + String(repeating: "x", count: 100)]
-        #expect(directories(7, environment) == ["/tmp/dewpoint-7", Self.inHome])
+        func places(_ byteCount: Int) -> [String] {
+            directories(7, ["XDG_RUNTIME_DIR": "/" + String(repeating: "x", count: byteCount - 1)])
+        }
+        let own = "/dewpoint/0123456789abcdef.sock".utf8.count
+        #expect(places(103 - own).count == 3)
+        #expect(places(104 - own) == ["/tmp/dewpoint-7", Self.inHome])
     }
 
     @Test func `a client searches every directory in which the owner of the mount may have created the socket`() {

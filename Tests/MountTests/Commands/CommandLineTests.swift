@@ -47,6 +47,28 @@ extension RealMount {
             }
         }
 
+        @Test func `a runtime directory with a path that is too long for a socket, or just not, is no obstacle`()
+            async throws
+        {
+            try await MountedContainer.with { container in
+                let own = "/dewpoint/0123456789abcdef.sock".utf8.count
+                for byteCount in [102, 103, 104, 107, 108] {
+                    let rest = byteCount - own - container.directory.utf8.count - 1
+                    let runtime = container.directory + "/" + String(repeating: "r", count: max(1, rest))
+                    let place = "\(container.directory)/\(byteCount)"
+                    try await Command.script(#"mkdir -m 700 -p "$1" && mkdir -p "$2""#, runtime, place + "/point")
+                    let environment = container.environment.merging(["XDG_RUNTIME_DIR": runtime]) { $1 }
+                    for arguments in [
+                        ["mount", container.url, place + "/point", "--state", place + "/state"],
+                        ["status", place + "/point"], ["unmount", place + "/point"],
+                    ] {
+                        let result = try await Command.run([container.binary] + arguments, environment: environment)
+                        #expect(result.succeeded, "\(byteCount) bytes, \(arguments): \(result.errors)")
+                    }
+                }
+            }
+        }
+
         @Test func `pins are listed, saved, and set again`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
