@@ -21,11 +21,15 @@ package struct CopySession: Sendable {
     ///   - making: How the target is made, asked only if there is none; it is called before anything is.
     ///   - targetUnlocking: For a target that a copy has begun.
     ///   - whenCreated: Called when an encrypted target was created.
-    /// - Throws: ``DaemonError``; with `cannotCreate` when there is another container at the target.
+    /// - Throws: ``DaemonError``; with `cannotCreate` when there is another container at the target, `usage` when that is the
+    ///   source.
     package init(
         from sourceLocation: ContainerLocation, unlocking: Unlocking, to targetLocation: ContainerLocation,
         targetUnlocking: Unlocking, making: () throws -> Making, whenCreated: () throws -> Void
     ) async throws {
+        guard !Self.isSame(sourceLocation, targetLocation) else {
+            throw DaemonError(.usage, "\(targetLocation.url) is the source itself; choose an empty place")
+        }
         source = try await RemoteContainer.open(sourceLocation, unlocking: unlocking)
         if try await !Self.exists(targetLocation) {
             switch try making() {
@@ -47,6 +51,15 @@ package struct CopySession: Sendable {
                 "\(targetLocation.url) has another container, \(target.identity.id), and not a copy of "
                     + "\(sourceLocation.url); choose an empty place")
         }
+    }
+
+    private static func isSame(_ one: ContainerLocation, _ other: ContainerLocation) -> Bool {
+        func place(_ location: ContainerLocation) -> Substring.UTF8View {
+            var url = location.url[...]
+            while url.utf8.last == UInt8(ascii: "/") { url = url.dropLast() }
+            return url.utf8
+        }
+        return place(one).elementsEqual(place(other)) && one.endpoint == other.endpoint
     }
 
     private static func exists(_ location: ContainerLocation) async throws(DaemonError) -> Bool {

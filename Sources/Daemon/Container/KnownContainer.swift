@@ -58,11 +58,20 @@ extension StateDirectory {
 
     /// Makes the state of an encrypted container that was just created or unlocked, so that it is mounted without asking.
     ///
-    /// - Throws: ``DaemonError`` with `usage` when it is the state of another container.
+    /// - Throws: As ``checkMayKeep(keysOf:_:at:)``.
     package func keep(
         _ memory: KeyringMemory, of identity: ContainerIdentity, at location: ContainerLocation
     ) throws(DaemonError) {
         try make()
+        try checkMayKeep(keysOf: memory.container, identity, at: location)
+        try record(memory)
+    }
+
+    /// - Parameter container: The UUID of its keyring.
+    /// - Throws: ``DaemonError`` with `usage` when it is the state of another container.
+    func checkMayKeep(
+        keysOf container: UUID, _ identity: ContainerIdentity, at location: ContainerLocation
+    ) throws(DaemonError) {
         let other = try? self.location()
         // The same container may have moved to another place, or have been copied into an encrypted one.
         guard self.identity.map({ $0.uuid == identity.uuid }) ?? (other == nil || other == location) else {
@@ -71,7 +80,13 @@ extension StateDirectory {
                 "\(path) is the state of another container\(other.map { ", \($0.url)" } ?? "")"
                     + "; give this one its own --state DIR")
         }
-        try record(memory)
+        // Of one that was created here, and not mounted yet.
+        if let known = try? keyring(), known.container != container {
+            throw DaemonError(
+                .usage,
+                "\(path) has what opens another encrypted container of the same identifier; give this one its own --state "
+                    + "DIR, or remove that directory if the other one is gone")
+        }
     }
 
     /// Whether what opens an encrypted container is missing in its state.

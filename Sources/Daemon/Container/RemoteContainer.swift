@@ -139,8 +139,13 @@ package struct RemoteContainer: Sendable {
     /// user.
     ///
     /// - Returns: What the state is to keep; `nil` when the container is plain.
-    package func enrolled(_ state: StateDirectory, deviceName: String) async throws(DaemonError) -> KeyringMemory? {
+    /// - Throws: ``DaemonError`` with `usage` when it is the state of another container.
+    package func enrolled(
+        _ state: StateDirectory, at location: ContainerLocation, deviceName: String
+    ) async throws(DaemonError) -> KeyringMemory? {
         guard var unlocked else { return nil }
+        // Before: a device that cannot keep its keys would be enrolled for good.
+        try state.checkMayKeep(keysOf: unlocked.newest.container, container.identity, at: location)
         let known = try state.keyring()
         do throws(KeyringError) {
             if let memory = unlocked.memory, memory.isGuest || memory.device == known?.device { return memory }

@@ -161,6 +161,40 @@ extension RealMount {
             }
         }
 
+        @Test func `a second encrypted container of the same identifier leaves what opens the first`() async throws {
+            try await with { container in
+                let urls = ["first", "second"].map { "file://\(container.directory)/\($0)" }
+                let passphrase = ["DEWPOINT_PASSPHRASE": "correct horse battery"]
+                var said: [String] = []
+                for (number, url) in urls.enumerated() {
+                    let create = ["container", "create", url, "--id", MountedContainer.identifier, "--encrypt"]
+                    let code = ["--recovery-file", "\(container.directory)/code-\(number)"]
+                    let created = try await alone(container, create + code, passphrase)
+                    try #require(created.succeeded, "\(created.errors)")
+                    said.append(created.errors)
+                }
+                let refusal =
+                    "\(container.directory)/other-home/dewpoint/\(MountedContainer.identifier) has what opens another "
+                    + "encrypted container of the same identifier; give this one its own --state DIR, or remove that "
+                    + "directory if the other one is gone\n"
+                #expect(
+                    said == [
+                        "",
+                        "dewpoint: this device cannot keep its keys, so the first mount asks for the passphrase: \(refusal)",
+                    ])
+                let first = try await alone(container, ["key", "list", urls[0]])
+                #expect(first.output.contains("*"), "\(first.errors)")
+                #expect(try await alone(container, ["key", "list", urls[1]]).status == 77)
+
+                let before = try await alone(container, ["key", "list", urls[1]], passphrase).output
+                let point = container.directory + "/point"
+                try FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: true)
+                let mount = try await alone(container, ["mount", urls[1], point], passphrase)
+                #expect((mount.status, mount.errors) == (64, "dewpoint: \(refusal)"))
+                #expect(try await alone(container, ["key", "list", urls[1]], passphrase).output == before)
+            }
+        }
+
         @Test func `passphrase and recovery code are replaced`() async throws {
             try await with { container in
                 let directory = container.directory
@@ -305,6 +339,11 @@ extension RealMount {
                     ], limit: .seconds(60), environment: container.environment)
                 #expect(exchanged.status == 64)
                 #expect(exchanged.errors.contains("is not encrypted, although a passphrase file was given"))
+                let itself = try await Command.run(
+                    [container.binary, "container", "copy", safe, safe + "/", "--passphrase-file", directory + "/new"],
+                    limit: .seconds(60), environment: container.environment)
+                #expect(itself.status == 64)
+                #expect(itself.errors == "dewpoint: \(safe)/ is the source itself; choose an empty place\n")
                 // A plain copy that was begun is not continued where an encrypted one is asked for.
                 let half = "file://\(directory)/half"
                 try await container.dewpoint(["container", "copy", container.url, half])
@@ -313,6 +352,16 @@ extension RealMount {
                     environment: container.environment)
                 #expect(
                     plain.status == 64 && plain.errors.contains("an encrypted one was asked for"), "\(plain.errors)")
+                let mistaken = try await Command.run(
+                    [
+                        container.binary, "container", "copy", container.url, "file://\(directory)/else", "--encrypt",
+                        "--passphrase-file", directory + "/new",
+                    ], limit: .seconds(60),
+                    environment: container.environment)
+                #expect(mistaken.status == 64)
+                #expect(
+                    mistaken.errors.hasSuffix("; the passphrase of the copy is given with --new-passphrase-file\n"),
+                    "\(mistaken.errors)")
                 // One that fails leaves no file of a code, so that it can be made again.
                 let failed = try await Command.run(
                     [

@@ -86,7 +86,7 @@ struct ContainerCopyCommand: AsyncParsableCommand {
             }
         } catch {
             if isCodePending { recovery.discard() }
-            throw error
+            throw explained(error)
         }
         let scratch = try CopyScratch()
         defer { scratch.remove() }
@@ -96,6 +96,17 @@ struct ContainerCopyCommand: AsyncParsableCommand {
             "copied: \(TransferText.count(report.objectCount, "object")) with \(ByteCount(report.byteCount))"
                 + (report.presentCount > 0 ? ", \(report.presentCount) already present" : "")
                 + ", up to commit \(report.commit)")
+    }
+}
+
+extension ContainerCopyCommand {
+    /// Who gives the passphrase of a plain source may mean that of the copy.
+    private func explained(_ error: any Error) -> any Error {
+        guard encrypt, passphrase.passphraseFile != nil, newPassphraseFile == nil, let refusal = error as? DaemonError,
+            refusal.kind == .usage
+        else { return error }
+        return DaemonError(
+            .usage, "\(refusal.description); the passphrase of the copy is given with --new-passphrase-file")
     }
 }
 

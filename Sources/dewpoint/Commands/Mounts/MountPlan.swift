@@ -141,7 +141,7 @@ struct MountPlan {
             throw error
         }
         let place = state ?? StateDirectory(container: remote.identity.id, environment: environment)
-        if let memory = try await remote.enrolled(place, deviceName: chosenDeviceName(place)) {
+        if let memory = try await remote.enrolled(place, at: location, deviceName: chosenDeviceName(place)) {
             try place.keep(memory, of: remote.identity, at: location)
         }
         return place
