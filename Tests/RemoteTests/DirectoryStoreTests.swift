@@ -53,7 +53,12 @@ import Testing
 
     @Test func `parent directories of the root are not created`() {
         let path = directory.file("a/b")
-        #expect(throws: StoreError(.notFound, key: path)) { _ = try DirectoryStore(root: path, createIfMissing: true) }
+        let error = #expect(throws: StoreError(.invalid, key: path)) {
+            _ = try DirectoryStore(root: path, createIfMissing: true)
+        }
+        #expect(
+            error?.detail
+                == "\(path) cannot be created: is there the directory \(directory.file("a")), and is its disk mounted?")
     }
 
     @Test(arguments: [true, false])

@@ -28,8 +28,8 @@ package final class DirectoryStore: ObjectStore {
     /// Opens a directory as a store. Blocks for a moment.
     ///
     /// - Parameter createIfMissing: Whether to create the directory (not those above it) and to accept an empty one.
-    /// - Throws: ``StoreError`` with `notFound` when there is no such directory or it is empty, `denied` when it is not
-    ///   readable.
+    /// - Throws: ``StoreError`` with `notFound` when there is no such directory or it is empty, `invalid` when that above
+    ///   it is missing, `denied` when it is not readable.
     package init(root: String, createIfMissing: Bool) throws(StoreError) {
         self.root = root
         queue = BlockingQueue(name: "dewpoint.store \(root)")
@@ -42,6 +42,12 @@ package final class DirectoryStore: ObjectStore {
             }
         } catch {
             guard error.code == .notFound else { throw error.storeError(key: root) }
+            guard !createIfMissing else {
+                throw StoreError(
+                    .invalid, key: root,
+                    "\(root) cannot be created: is there the directory \(Self.parent(of: root)), and is its disk mounted?",
+                    remedy: .createPlace)
+            }
             throw StoreError(
                 .notFound, key: root,
                 "the directory is missing or empty: is its disk mounted, has a container been created there?")
@@ -219,10 +225,15 @@ extension DirectoryStore {
             guard error.code == .readOnly, access(path, F_OK) == 0 else { throw error }
             return
         }
-        let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
-        let directory = try StoreRoot(path: parent.isEmpty ? "/" : parent)
+        let parent = parent(of: path)
+        let directory = try StoreRoot(path: parent)
         try StoreRoot.ResolvedPath(directory: try directory.directory([]), name: "", path: parent)
             .synchronizeDirectory()
+    }
+
+    private static func parent(of path: String) -> String {
+        let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
+        return parent.isEmpty ? "/" : parent
     }
 
     private static func isEmpty(_ root: StoreRoot) throws(FileError) -> Bool {

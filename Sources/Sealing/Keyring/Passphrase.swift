@@ -21,7 +21,9 @@ package struct Passphrase: Sendable, CustomStringConvertible, CustomReflectable 
     package init(_ text: String) throws(KeyringError) {
         bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
         guard (1...Self.byteLimit).contains(bytes.count) else {
-            throw .refused("a passphrase has 1 to \(Self.byteLimit) bytes; this one has \(bytes.count)")
+            // Whoever read it may have read no more than that it is too long.
+            throw .refused(
+                "a passphrase has 1 to \(Self.byteLimit) bytes; this one \(bytes.isEmpty ? "is empty" : "has more")")
         }
     }
 

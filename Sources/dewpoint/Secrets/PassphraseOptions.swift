@@ -92,7 +92,11 @@ struct PassphraseOptions: ParsableArguments {
         do {
             data = try file.read(upToCount: Passphrase.byteLimit + 2) ?? Data()
         } catch {
-            throw CommandFailure(.failed, "the passphrase file \(path) cannot be read: \(error.localizedDescription)")
+            // The reason that the error of FileHandle does not have.
+            var isDirectory: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            let reason = isDirectory.boolValue ? String(cString: strerror(EISDIR)) : error.localizedDescription
+            throw CommandFailure(.failed, "the passphrase file \(path) cannot be read: \(reason)")
         }
         return firstLine(data)
     }
