@@ -38,9 +38,9 @@ class Encrypted(Dewpoint):
     def creation(self, source: str, directory: str | None = None) -> list[str]:
         return super().creation(source, directory) + self.keys(f"{self.bench.count}-{source}")
 
-    def keys(self, name: str) -> list[str]:
+    def keys(self, name: str, option: str = "--passphrase-file") -> list[str]:
         recovery = os.path.join(self.bench.work, f"recovery-{name}")
-        return ["--encrypt", "--passphrase-file", self.secret, "--recovery-file", recovery]
+        return ["--encrypt", option, self.secret, "--recovery-file", recovery]
 
     def command(self, url: str, point: str, state: str) -> list[str]:
         return [*super().command(url, point, state), "--passphrase-file", self.secret]
@@ -164,7 +164,7 @@ class ManyItems(OnlyBoth):
         plain, encrypted = (system for system in self.bench.systems if isinstance(system, Dewpoint))
         assert isinstance(encrypted, Encrypted)
         command = [plain.binary, "container", "copy", plain.url("", self.place), encrypted.url("", self.place)]
-        machine.run(*command, *encrypted.keys("many"), seconds=self.bench.prepare_limit)
+        machine.run(*command, *encrypted.keys("many", "--new-passphrase-file"), seconds=self.bench.prepare_limit)
 
     def sample(self, system: System) -> Sample:
         assert isinstance(system, Dewpoint)
