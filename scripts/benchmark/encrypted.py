@@ -43,7 +43,10 @@ class Encrypted(Dewpoint):
         return ["--encrypt", option, self.secret, "--recovery-file", recovery]
 
     def command(self, url: str, point: str, state: str) -> list[str]:
-        return [*super().command(url, point, state), "--passphrase-file", self.secret]
+        command = super().command(url, point, state)
+        # Whoever gives it makes the mount ask the store whether this device still counts.
+        is_enrolled = os.path.exists(os.path.join(state, "keyring.json"))
+        return command if is_enrolled else [*command, "--passphrase-file", self.secret]
 
 
 def both(bench: "Bench") -> list[System]:
@@ -72,7 +75,7 @@ class ColdProcessor(ColdRead):
 
 
 class FirstByteBoth(FirstByteFresh):
-    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.03, PLAIN),)
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 0.001, PLAIN, "more"),)
 
     def systems(self, systems: Sequence[System]) -> list[System]:
         return list(systems)
@@ -121,7 +124,7 @@ class UploadSmall(Upload):
 class FirstMount(OnlyBoth):
     key = "mount-first"
     unit = "s"
-    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 2.0),)
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.0, PLAIN, "more"),)
     is_known = False
 
     def prepare(self) -> None:
@@ -143,7 +146,7 @@ class FirstMount(OnlyBoth):
 
 class KnownAgain(FirstMount):
     key = "mount-again"
-    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 1.1, PLAIN),)
+    aims: tuple[Aim, ...] = (Aim(ENCRYPTED, "≤", 0.02, PLAIN, "more"),)
     is_known = True
 
 

@@ -22,7 +22,7 @@ class Aim:
     """What Dewpoint is to reach in a row.
 
     `against`: None for an absolute figure, the label of a system, or `peer` for the best of them. `kind`: `share` is
-    the value divided by the other's, `times` how many times as fast.
+    the value divided by the other's, `times` how many times as fast, `more` how much more than the other's.
     """
 
     def __init__(self, label: str, sign: str, number: float, against: str | None = None, kind: str = "share") -> None:
@@ -33,6 +33,8 @@ class Aim:
         if self.against is None:
             return f"{words} {show(self.number, unit)}"
         other = "the best peer" if self.against == "peer" else self.against
+        if self.kind == "more":
+            return f"{words} {show(self.number, unit)} more than {other}"
         return f"{words} {self.number:g} {'of' if self.kind == 'share' else 'times'} {other}"
 
     def holds(self, value: float) -> bool:
@@ -85,15 +87,25 @@ class Result:
         best = max if self.row.more_is_better else min
         return best(medians, key=lambda label: medians[label]) if medians else None
 
-    def ratio(self, label: str, other: str) -> float | None:
-        """The median of the ratios of runs that were made side by side."""
+    def pairs(self, label: str, other: str) -> list[tuple[float, float]]:
+        """The values of runs that were made side by side."""
+        others = self.samples.get(other, {})
         pairs = [
-            (sample.value, self.samples[other][number].value)
+            (sample.value, others[number].value)
             for number, sample in self.samples.get(label, {}).items()
-            if number in self.samples.get(other, {})
+            if number in others
         ]
-        ratios = [ours / theirs for ours, theirs in pairs if ours is not None and theirs]
+        return [(ours, theirs) for ours, theirs in pairs if ours is not None and theirs]
+
+    def ratio(self, label: str, other: str) -> float | None:
+        """The median of their ratios."""
+        ratios = [ours / theirs for ours, theirs in self.pairs(label, other)]
         return statistics.median(ratios) if ratios else None
+
+    def difference(self, label: str, other: str) -> float | None:
+        """The median of their differences."""
+        differences = [ours - theirs for ours, theirs in self.pairs(label, other)]
+        return statistics.median(differences) if differences else None
 
     def judge(self, aim: Aim) -> tuple[bool | None, str]:
         """How far an aim is met: (holds, figure as text); (None, why) when it cannot be said."""
@@ -109,6 +121,9 @@ class Result:
             other = self.best_of([label for label in self.samples if label.startswith("raw GETs")])
         else:
             other = aim.against
+        if aim.kind == "more" and other and (more := self.difference(aim.label, other)) is not None:
+            sign = "less" if more < 0 else "more"
+            return aim.holds(more), f"{show(abs(more), self.row.unit)} {sign} than {other}{note}"
         value = self.ratio(aim.label, other) if other else None
         if value is None:
             return None, "nothing to compare with" + note
