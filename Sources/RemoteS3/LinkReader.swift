@@ -4,7 +4,7 @@ import NIOHTTP1
 package import Remote
 import Synchronization
 
-/// Reads what a link leads to, as anybody can who has it: without keys, and on no other server than the link's.
+/// Reads what a link leads to, as any holder of the link can: without keys, and on no other server than the link's.
 package struct LinkReader: Sendable {
     private let transport: HTTPTransport
 

@@ -320,7 +320,7 @@ package struct SealedStore: ObjectStore {
         }
         let bytes = try await base.link(to: key, for: ObjectLinkRequest(.bytes, lifetime: request.lifetime))
         let page = try await base.link(to: share.pageKey, for: ObjectLinkRequest(.page, lifetime: request.lifetime))
-        // Of the epoch in which it was sealed, whoever asks.
+        // Of the epoch in which it was sealed, whatever the reader's is.
         let (start, _) = try await header(from: load(key, 0..<Int64(SealedHeader.byteCount)), key: key)
         guard let epochKey = keys.epochKeys[start.epoch] else { throw SegmentCipher.damage(key) }
         let shareKey = ShareKey(of: share.id, container: keys.container, epochKey: epochKey)

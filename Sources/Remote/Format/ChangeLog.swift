@@ -49,7 +49,7 @@ package struct ChangeLog: Sendable {
     package func append(_ commit: Commit) async throws(StoreError) -> AppendOutcome {
         let key = Self.key(commit.sequence)
         let text = try CommitText.encode(commit, key: key)
-        // The length of what is compressed tells what its names have in common, to a store that must not know them.
+        // The length of compressed text reveals how similar its names are, which a sealed store must not learn.
         let object = try ContainerCoding.pack(text, key: key, store.isSealed ? .none : .usual)
         do throws(StoreError) {
             try await store.create(key, .bytes(object))

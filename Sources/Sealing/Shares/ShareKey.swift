@@ -35,6 +35,6 @@ package struct ShareKey: Sendable {
             .replacing("=", with: "")
     }
 
-    /// Whoever has the link knows neither the container nor the UUID, which are in the key.
+    /// The holder of a link knows neither the container nor the UUID, which are in the key.
     var secret: ObjectSecret { ObjectSecret(key: key, info: Array("dewpoint share v2".utf8)) }
 }

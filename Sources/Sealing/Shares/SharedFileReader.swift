@@ -4,7 +4,7 @@ package import Remote
 package struct SharedFileReader: Sendable {
     /// The length of the file.
     package let byteCount: Int64
-    /// The verified bytes of the file: who reads them to their end has the whole of it.
+    /// The verified bytes of the file: complete when they were read to their end.
     package let bytes: ByteStream
 
     /// - Parameter source: The object `shares/UUID`, from its beginning.
