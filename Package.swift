@@ -61,7 +61,7 @@ let package = Package(
         .target(
             name: "Replica",
             dependencies: [
-                "Linux", "Model", "CLinux", .filesystem("GRDB", "GRDB.swift"),
+                "Linux", "Model", "CLinux", "CZlib", .filesystem("GRDB", "GRDB.swift"),
                 .filesystem("GRDBSQLite", "GRDB.swift"),
             ],
             swiftSettings: settings),

@@ -142,19 +142,6 @@ import Testing
         #expect(try names(lab) == [])
     }
 
-    @Test func `after a power failure a log is not used`() throws {
-        let lab = try Lab()
-        _ = try lab.makeDirectory("a")
-        lab.replica.abandon()
-        try "another-boot 1\n".write(toFile: "\(lab.path)/running", atomically: false, encoding: .utf8)
-        try lab.open()
-        #expect(try lab.replica.check() == [])
-        _ = try lab.makeDirectory("b")
-        try lab.killAndOpen()
-        #expect(try names(lab).contains("b"))
-        #expect(try lab.replica.check() == [])
-    }
-
     @Test func `a change that is longer than the log has a transaction of its own`() throws {
         let lab = try Lab()
         _ = try lab.makeDirectory("a")

@@ -74,21 +74,6 @@ import Testing
         }
     }
 
-    @Test func `a change whose record was not written to its end is not made`() throws {
-        let lab = try Lab()
-        _ = try lab.makeDirectory("a")
-        let end = try lab.redoEnd()
-        _ = try lab.makeDirectory("b")
-        let log = try FileHandle(forUpdating: URL(filePath: "\(lab.path)/redo"))
-        try log.seek(toOffset: UInt64(try lab.redoEnd(after: end) - 8))
-        try log.write(contentsOf: Data(repeating: 0, count: 8))
-        try log.close()
-        try lab.killAndOpen()
-        let names = try lab.replica.look { try $0.children(of: .root, after: nil, limit: 9) }.map(\.name.string)
-        #expect(names == ["a"])
-        #expect(try lab.replica.check() == [])
-    }
-
     @Test func `a statement of a change is refused when SQLite has ended its transaction`() throws {
         let database = try database()
         let failure = #expect(throws: DatabaseError.self) {
@@ -107,14 +92,5 @@ import Testing
             try rows.execute(Self.insert, 2, "c")
         }
         #expect(try kept(database) == ["text 1 61", "text 1 63"])
-    }
-}
-
-extension Lab {
-    /// Where the record in the redo log ends that begins at an offset, or the first.
-    fileprivate func redoEnd(after offset: Int64 = RedoLog.headerByteCount) throws -> Int64 {
-        let log = try Data(contentsOf: URL(filePath: "\(path)/redo"))
-        let length = log.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: Int(offset) + 8, as: Int64.self) }
-        return offset + 16 + length + 8
     }
 }

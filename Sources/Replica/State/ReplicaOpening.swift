@@ -39,7 +39,7 @@ extension Replica {
         try StateDisk.check(state)
         let before = lock.before()
         try BackingAbsence.checkIndex(of: state)
-        let writer = try translated { try openIndex(state, afterKilled: before == .killed ? state : nil) }
+        let (writer, unmade) = try translated { try openIndex(state, redoing: before == .orderly ? nil : state) }
         let readers = try translated {
             try IndexReaders(limit: readerLimit) {
                 try DatabaseQueue(path: state.index, configuration: configuration(readonly: true))
@@ -51,7 +51,8 @@ extension Replica {
         let backing = try BackingDirectory(state, makeNumber: environment.makeNumber)
         // From here on, ending without close() leaves the marker.
         try lock.writeRunningMarker()
-        let outcome = try Repair.run(writer, state, backing, environment, before: before)
+        var outcome = try Repair.run(writer, state, backing, environment, before: before)
+        if let unmade { outcome.report.lines.append(unmade) }
         let log = try Descriptor(state.log, O_RDONLY)
         let (applied, quota) = try translated {
             try writer.read { database in
@@ -124,8 +125,11 @@ extension Replica {
 
     /// Opens the index, and brings it to the newest version.
     ///
-    /// - Parameter killed: The state of a daemon that was killed: what it had done is made in the index first.
-    static func openIndex(_ state: ReplicaDirectory, afterKilled killed: ReplicaDirectory?) throws -> DatabaseQueue {
+    /// - Parameter ended: The state of a daemon that did not end in order: what it had done is made in the index first.
+    /// - Returns: The index, and what could not be made, in a sentence.
+    static func openIndex(
+        _ state: ReplicaDirectory, redoing ended: ReplicaDirectory?
+    ) throws -> (DatabaseQueue, unmade: String?) {
         guard hasPrivateLogIndex else {
             throw FileError(.unsupported, "this SQLite has no file system \"unix-excl\": use Debian's libsqlite3-0")
         }
@@ -141,14 +145,14 @@ extension Replica {
             // reports it.
             try? writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
         }
-        if let killed {
-            try writer.writeWithoutTransaction { try RedoLog.replay(of: killed, into: $0) }
+        let unmade = try ended.flatMap { ended in
+            try writer.writeWithoutTransaction { try RedoLog.replay(of: ended, into: $0) }
         }
         try IndexMigrations.migrator.migrate(writer)
         for path in [state.index, state.log] where access(path, F_OK) == 0 {
             try SystemCalls.setMode(of: path, 0o600)
         }
-        return writer
+        return (writer, unmade)
     }
 
     /// The error of opening a state with another container than the one whose it is.

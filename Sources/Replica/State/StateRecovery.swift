@@ -64,7 +64,8 @@ package struct StateRecovery {
             try SystemCalls.makeDirectory(ifMissing: directory)
         }
         try copyIndex()
-        let writer = try translated { try Replica.openIndex(new, afterKilled: before == .killed ? old : nil) }
+        let (writer, unmade) = try translated { try Replica.openIndex(new, redoing: before == .orderly ? nil : old) }
+        if let unmade { report.problems.append(unmade) }
         try translated {
             try writer.write { database in
                 let rows = Rows(database: database)
