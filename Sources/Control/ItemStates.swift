@@ -17,7 +17,10 @@ package struct ItemStates: Sendable {
 
     /// - Throws: ``FileError`` with `notFound`.
     package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
-        guard let facts = try replica.read({ try $0.facts(at: path) }) else { throw FileSystem.noSuchItem }
+        guard let facts = try replica.read({ try $0.facts(at: path) }) else {
+            try replica.checkTree()
+            throw FileSystem.noSuchItem
+        }
         return try status(of: facts)
     }
 

@@ -22,7 +22,8 @@ extension ControlFault {
         switch code {
         case .notFound, .noAttribute: 404
         case .denied, .notPermitted, .readOnly: 403
-        case .exists, .notEmpty, .busy, .wouldBlock, .deadlock, .superseded, .attributeExists, .interrupted, .cancelled,
+        case .exists, .notEmpty, .busy, .wouldBlock, .deadlock, .treeIncomplete, .superseded, .attributeExists,
+            .interrupted, .cancelled,
             .notLocal, .notInContainer, .downloadRefused:
             409
         case .tooLarge, .attributeTooLarge: 413

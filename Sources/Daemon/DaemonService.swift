@@ -173,6 +173,7 @@ package struct DaemonService: Sendable {
         var fileSystemOptions = options.fileSystem
         fileSystemOptions.storeRefusal = remote.access.refusal
         fileSystemOptions.isEncrypted = remote.isEncrypted
+        fileSystemOptions.previewsTree = true
         do throws(FileError) {
             return try FileSystem(
                 container: remote.container,

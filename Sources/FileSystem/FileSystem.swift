@@ -78,7 +78,8 @@ package final class FileSystem: Sendable {
         let context = try SyncContext(
             identity: container.identity, location: location, environment: environment, logger: logger, owner: owner,
             group: group, ignoring: options.ignoredPatterns, metrics: metrics, storeRefusal: options.storeRefusal,
-            busyUploadInterval: options.busyUploadInterval, heartbeat: options.heartbeat)
+            busyUploadInterval: options.busyUploadInterval, heartbeat: options.heartbeat,
+            previewsTree: options.previewsTree)
         self.init(context, container: container, options: options)
     }
 
@@ -234,6 +235,7 @@ package final class FileSystem: Sendable {
             return try replica.look { try $0.resolve(path) }
         } catch {
             guard error.code == .notFound else { throw error }
+            try replica.checkTree()
             throw Self.noSuchItem
         }
     }

@@ -37,6 +37,10 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// How long this device promises not to go without a commit, in whole seconds; `nil` for no promise.
     package var heartbeat: Duration?
 
+    /// Whether a new device shows the root of the container's tree before it has the whole tree. What needs more of the
+    /// tree then fails with ``FileError/Code/treeIncomplete``: see ``FileSystem/inTree(_:)``.
+    package var previewsTree = false
+
     /// Whether the mount refuses changes (`ro`).
     package var isReadOnly = false
 

@@ -9,7 +9,7 @@ package struct FileError: Error, Equatable, Sendable {
         case badName, nameTooLong, notUTF8
         case invalid, denied, notPermitted, readOnly, timeOutOfRange
         case diskFull, overQuota, tooLarge, tooManyLinks, crossDevice
-        case busy, wouldBlock, deadlock
+        case busy, wouldBlock, deadlock, treeIncomplete
         case notLocal, notInContainer, downloadRefused
         case offline, unreachable, timedOut, corrupt, superseded
         case interrupted, cancelled, unsupported
@@ -64,6 +64,8 @@ extension FileError {
         // Java take it for the end of the file; nor for setxattr(2), where the kernel turns it into EOPNOTSUPP.
         case .wouldBlock: EAGAIN
         case .deadlock: EDEADLK
+        // Requests wait for the tree; this is for what was open before it.
+        case .treeIncomplete: EBUSY
         // As on macOS for dataless files. Every runtime treats it as a failure, and no disk uses it for its own faults.
         case .downloadRefused: EDEADLK
         // The bytes are missing at the other end; EIO would blame this disk.

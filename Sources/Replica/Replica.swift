@@ -61,6 +61,7 @@ package final class Replica: Sendable {
     let batch = ChangeBatch()
     let appliedNumber: Atomic<CommitNumber>
     let knownQuota: Mutex<ContainerQuota?>
+    let shownPreview = ShownPreview()
     private let isAlive = Atomic<Bool>(true)
     /// Set when the disk and the index are known to disagree: the next start repairs.
     private let needsRepair = Atomic<Bool>(false)
@@ -176,6 +177,7 @@ package final class Replica: Sendable {
 
     private func attempt<Value>(on rows: Rows, _ body: (ReplicaTransaction) throws -> Value) throws -> Value {
         try checkAlive()
+        try checkTree()
         let changes = BackingChanges { step throws(FileError) in try self.interrupt(step) }
         let transaction = ReplicaTransaction(rows: rows, backing: backing, changes: changes, environment: environment)
         let value: Value
@@ -365,6 +367,7 @@ package final class Replica: Sendable {
     /// Closes the replica: everything is on the disk, and the next start needs no repair.
     package func close() throws(FileError) {
         try checkAlive()
+        endPreview()
         backing.spare.remove()
         try stopBatches()
         try settle()

@@ -18,6 +18,8 @@ package struct SyncContext: Sendable {
     package let busyUploadInterval: Duration
     /// How long this device promises not to go without a commit, in ``Commit/heartbeatRange``; `nil` for no promise.
     package let heartbeat: Duration?
+    /// Whether a new device shows the root of the container's tree before it has the whole tree.
+    package let previewsTree: Bool
     /// Unless a mount has another.
     package static let busyUploadInterval = Duration.seconds(300)
 
@@ -31,13 +33,14 @@ package struct SyncContext: Sendable {
     ///   - storeRefusal: Why the store refuses every write of this device; `nil` when it does not.
     ///   - busyUploadInterval: How long a file may be written without a pause before a copy of it is uploaded.
     ///   - heartbeat: How long this device promises not to go without a commit, in ``Commit/heartbeatRange``.
+    ///   - previewsTree: Whether a new device shows the root before it has the whole tree.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry(),
         storeRefusal: String? = nil, busyUploadInterval: Duration = Self.busyUploadInterval,
-        heartbeat: Duration? = nil
+        heartbeat: Duration? = nil, previewsTree: Bool = false
     ) throws(FileError) {
         var replicaEnvironment = environment.replica(owner: owner, group: group)
         replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)
@@ -48,6 +51,7 @@ package struct SyncContext: Sendable {
         self.storeRefusal = storeRefusal
         self.busyUploadInterval = busyUploadInterval
         self.heartbeat = heartbeat
+        self.previewsTree = previewsTree
         activity = Activity(environment: environment)
         instruments = Instruments(metrics)
         for line in replica.repairReport.lines {

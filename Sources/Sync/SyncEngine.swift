@@ -58,13 +58,13 @@ package final class SyncEngine: Sendable {
         }
     }
 
-    /// Returns when a new device has the whole tree, when `limit` expires, or when the tree cannot be read for now;
-    /// immediately on a device that had one before.
+    /// Returns when a new device has the whole tree or shows its root, when `limit` expires, or when the tree cannot be read
+    /// for now; immediately on a device that had one before.
     ///
     /// - Returns: Whether the tree is there.
     package func waitForTree(atMost limit: Duration) async -> Bool {
         let end = context.environment.uptime() + limit
-        while isNew, !follower.hasCaughtUp, follower.problem == nil {
+        while isNew, !follower.hasCaughtUp, !replica.isPreviewing, follower.problem == nil {
             let rest = end - context.environment.uptime()
             guard rest > .zero, !Task.isCancelled else { return false }
             await context.activity.waitForProgress(atMost: min(rest, .seconds(1)))

@@ -44,7 +44,8 @@ extension ExitStatus {
             switch code {
             case .notFound, .noAttribute: .notFound
             case .offline, .unreachable, .timedOut: .unavailable
-            case .busy, .wouldBlock, .deadlock, .superseded, .notLocal, .notInContainer, .downloadRefused,
+            case .busy, .wouldBlock, .deadlock, .treeIncomplete, .superseded, .notLocal, .notInContainer,
+                .downloadRefused,
                 .tooManyOpenFiles, .openFileShareUsed:
                 .busy
             case .denied, .notPermitted, .readOnly: .denied

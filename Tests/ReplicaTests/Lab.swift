@@ -17,15 +17,20 @@ final class Lab {
     let clock = TestClock()
     /// Patterns of new items that are not synced; they apply when the replica is opened.
     var ignoring: [String]
+    private let owner: UInt32
     let container: ContainerIdentity
     var containerUUID: UUID { container.uuid }
 
     /// - Parameter container: Pass that of another lab to create a second replica of the same container.
-    init(container: ContainerIdentity = Lab.container(), ignoring: [String] = []) throws {
+    init(
+        container: ContainerIdentity = Lab.container(), ignoring: [String] = [], owner: UInt32 = getuid()
+    ) throws {
         self.ignoring = ignoring
+        self.owner = owner
         path = "\(NSTemporaryDirectory())/replica-\(UUID().uuidString)"
         self.container = container
-        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock, ignoring))
+        replica = try Replica.open(
+            path, container: container, environment: Self.environment(crash, clock, ignoring, owner))
         try replica.startBatches {}
     }
 
@@ -41,10 +46,10 @@ final class Lab {
     }
 
     private static func environment(
-        _ crash: CrashTrigger, _ clock: TestClock, _ ignoring: [String]
+        _ crash: CrashTrigger, _ clock: TestClock, _ ignoring: [String], _ owner: UInt32
     ) -> ReplicaEnvironment {
         ReplicaEnvironment(
-            now: { clock.now() }, makeItemID: { ItemID(uuid: UUID()) }, owner: getuid(), group: getgid(),
+            now: { clock.now() }, makeItemID: { ItemID(uuid: UUID()) }, owner: owner, group: getgid(),
             ignorePatterns: LocalOnlyNames.patterns.followed(by: ignoring),
             interrupt: { try crash.pass($0) })
     }
@@ -52,7 +57,8 @@ final class Lab {
     /// Reopens the replica, which must have been closed or killed.
     func open() throws {
         crash.disarm()
-        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock, ignoring))
+        replica = try Replica.open(
+            path, container: container, environment: Self.environment(crash, clock, ignoring, owner))
         try replica.startBatches {}
     }
 

@@ -130,6 +130,19 @@ import Testing
         #expect(present.contains(".empty.icloud"))
     }
 
+    @Test func `those who follow the index are told of an import, and of what is changed afterwards`() async throws {
+        let (a, b, scratch) = (try source(), try Lab(), try Scratch())
+        let snapshot = try await export(a, to: scratch)
+        let told = Mutex<[IndexChanges]>([])
+        b.replica.deliverChanges { changes in told.withLock { $0.append(changes) } }
+        _ = try b.replica.beginFollowing()
+        #expect(try await b.replica.importSnapshot(snapshot))
+        #expect(told.withLock { $0.map(\.isIncomplete) } == [true])
+        try b.makeFile("new")
+        #expect(told.withLock { $0.dropFirst().contains { !$0.places.isEmpty && !$0.isIncomplete } })
+        try b.replica.endFollowing()
+    }
+
     @Test func `a snapshot contains no local changes`() async throws {
         let (a, scratch) = (try source(), try Scratch())
         try a.makeFile("not uploaded")

@@ -4,11 +4,11 @@ itself."""
 from .cold import ColdMany, ColdRead, FarMany, FirstByteFresh, FirstByteListed
 from .following import SeeDirectory, SeeS3
 from .hot import HotRandom, HotRead
-from .trees import Find, KnownMount, Memory, Rename, Upload
+from .trees import Find, KnownMount, Memory, NewMount, Rename, Upload
 from .uploads import UploadMany, UploadManyLimited, UploadOne, UploadOneLimited, UploadTree, UploadTreeLimited
 
 ROWS = [
     HotRead, HotRandom, Find, Rename, FirstByteListed, FirstByteFresh, ColdRead, ColdMany, FarMany, Upload,
     UploadOne, UploadOneLimited, UploadMany, UploadManyLimited, UploadTree, UploadTreeLimited, SeeS3, SeeDirectory,
-    Memory, KnownMount,
+    Memory, NewMount, KnownMount,
 ]  # fmt: skip

@@ -261,3 +261,18 @@ class KnownMount(Row):
 
     def sample(self, system: System) -> Sample:
         return Sample(self.bench.growth(self.scale.million)["knownMount"])
+
+
+class NewMount(KnownMount):
+    key = "new-mount"
+    aims = (Aim("dewpoint", "≤", 2),)
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.title = (
+            f"mounting a container with {self.scale.million:,} items with a new state, until its root is listed"
+        )
+
+    def sample(self, system: System) -> Sample:
+        found = self.bench.growth(self.scale.million)
+        return Sample(found["mount"] + found["firstList"])

@@ -1,6 +1,8 @@
 import Control
 import ControlAPI
+import FileSystem
 import Hummingbird
+import Model
 import ServiceLifecycle
 
 /// A request whose answer is no value in JSON, or none that is made as a whole.
@@ -23,14 +25,14 @@ extension ControlExchange {
     private func answer<Question: PerformedQuestion>(question type: Question.Type) async throws -> Response {
         let question = try Question(query: query)
         switch type.work {
-        case .quick: return try .json(try await question.perform(in: daemon))
+        case .quick: return try .json(try await inTree { try await question.perform(in: daemon) })
         case .long: return try await answerAway(question)
         case .endingWithClient: return try await whileConnected { _ in try await answerAway(question) }
         }
     }
 
     @concurrent private func answerAway(_ question: some PerformedQuestion) async throws -> Response {
-        try .json(try await question.perform(in: daemon))
+        try .json(try await inTree { try await question.perform(in: daemon) })
     }
 
     private func answer<Order: PerformedOrder>(order: Order.Type) async throws -> Response {
@@ -44,14 +46,26 @@ extension ControlExchange {
         }
     }
 
+    /// Performs again, when the whole tree is there, what a new device cannot do while it shows only the root.
+    private nonisolated(nonsending) func inTree<Answer>(
+        _ perform: nonisolated(nonsending) () async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await perform()
+        } catch let error as FileError where error.code == .treeIncomplete {
+            try await daemon.fileSystem.wholeTree()
+            return try await perform()
+        }
+    }
+
     private func carryOut<Order: ControlOrder>(
         _ type: Order.Type, _ perform: @Sendable @escaping (Order) async throws -> Response
     ) async throws -> Response {
         try await whileConnected { body in
             let order = try Order(body: try await Self.collect(body))
             context.enter(.working)
-            guard type.endsWithDaemon else { return try await perform(order) }
-            return try await cancelWhenGracefulShutdown { try await perform(order) }
+            guard type.endsWithDaemon else { return try await inTree { try await perform(order) } }
+            return try await cancelWhenGracefulShutdown { try await inTree { try await perform(order) } }
         }
     }
 }

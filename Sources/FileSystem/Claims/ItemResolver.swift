@@ -30,6 +30,7 @@ package struct ItemResolver: Sendable {
     /// The same, with everything else that the index has.
     func place(at path: String, followingLink followsLink: Bool) throws(FileError) -> ResolvedPath {
         var path = path
+        if !path.isEmpty { try replica.checkTree() }
         for _ in 0..<Self.linkLimit {
             let found = try replica.look { try $0.resolvedPath(at: path) }
             guard followsLink, let target = found.target else { return found }

@@ -11,6 +11,7 @@ extension FileSystem {
     /// - Returns: The position at which it ends: a program that adds a name for each one that it reads comes to an end.
     package func beginListing(of directory: InodeNumber) throws(FileError) -> Int64 {
         syncEngine.follower.use.note()
+        if let preview = try previewListed(directory) { return Int64(preview.children.count) }
         let last = try replica.read { try $0.lastPosition(in: directory) }
         reading.placeholders.visited(directory)
         return last
@@ -22,6 +23,9 @@ extension FileSystem {
     package func children(
         of directory: InodeNumber, after position: Int64, through last: Int64, limit: Int, isCurrent: Bool
     ) throws(FileError) -> [PositionedChild] {
+        if let preview = try previewListed(directory) {
+            return preview.children(after: position, through: last, limit: limit)
+        }
         let moment = files.open.recordingCount
         var children = try replica.read { try $0.children(of: directory, after: position, through: last, limit: limit) }
         guard isCurrent else { return children }
@@ -38,6 +42,11 @@ extension FileSystem {
 
     /// Every name in a directory, in byte order.
     package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
+        if let preview = try previewListed(directory) {
+            return preview.children.map {
+                DirectoryName(name: $0.name, inode: $0.attributes.inode, kind: $0.attributes.kind)
+            }
+        }
         var names: [DirectoryName] = []
         while true {
             let children = try replica.read {

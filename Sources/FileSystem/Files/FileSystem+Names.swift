@@ -12,11 +12,13 @@ extension FileSystem {
     package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
         syncEngine.follower.use.note()
         let moment = files.open.recordingCount
+        if let previewed = try previewed(name, in: parent) { return previewed }
         return try current(try replica.look { try $0.lookup(name, in: parent) }, since: moment)
     }
 
     package func attributes(of inode: InodeNumber) throws(FileError) -> Attributes {
         syncEngine.follower.use.note()
+        if let previewed = replica.preview?.attributes(of: inode) { return previewed }
         return try current(of: inode)
     }
 

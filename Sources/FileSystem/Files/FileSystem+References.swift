@@ -15,9 +15,11 @@ extension FileSystem {
         for _ in 0..<Self.lookupAttempts {
             let moment = referenceMoment
             let recordings = files.open.recordingCount
-            let found = try replica.look { try $0.lookup(name, in: parent) }
+            let previewed = try previewed(name, in: parent)
+            let found = if let previewed { previewed } else { try replica.look { try $0.lookup(name, in: parent) } }
             // From here on it is not deleted, so that what follows finds it.
             guard reference(found.inode, since: moment) else { continue }
+            if previewed != nil { return found }
             do throws(FileError) {
                 return try current(found, since: recordings)
             } catch {

@@ -47,8 +47,8 @@ extension Operations {
         let fileSystem = request.fileSystem
         let caller = request.caller
         guard fields & Int(FUSE_SET_ATTR_SIZE) != 0 else {
-            request.answer { () throws(FileError) in
-                try fileSystem.setAttributes(of: inode, change, by: caller)
+            request.answerInWholeTree { () throws(FileError) in
+                .ready(try fileSystem.setAttributes(of: inode, change, by: caller))
             } with: { reply, attributes in
                 reply.attributes(attributes)
             }
@@ -58,8 +58,9 @@ extension Operations {
         let finish: @Sendable (Attributes) throws(FileError) -> Attributes = { resized throws(FileError) in
             change == AttributeChange() ? resized : try fileSystem.setAttributes(of: inode, change, by: caller)
         }
-        request.answer { () throws(FileError) -> Answer<Attributes> in
-            switch try fileSystem.setSize(of: inode, to: Int64(status.st_size), handle: handle, by: caller) {
+        let size = Int64(status.st_size)
+        request.answerInWholeTree { () throws(FileError) in
+            switch try fileSystem.setSize(of: inode, to: size, handle: handle, by: caller) {
             case .ready(let resized):
                 return .ready(try finish(resized))
             case .pending(let wait):

@@ -43,7 +43,12 @@ extension Operations {
         _ request: Request, _ byteCount: Int, _ offset: Int64, _ information: UnsafeMutablePointer<fuse_file_info>?,
         withAttributes: Bool
     ) {
-        let directory = directory(information).takeUnretainedValue()
+        list(request, byteCount, offset, directory(information).takeUnretainedValue(), withAttributes)
+    }
+
+    private static func list(
+        _ request: Request, _ byteCount: Int, _ offset: Int64, _ directory: DirectoryHandle, _ withAttributes: Bool
+    ) {
         withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { buffer in
             var page = DirectoryPage(request, buffer, withAttributes: withAttributes)
             do throws(FileError) {
@@ -51,7 +56,14 @@ extension Operations {
             } catch {
                 // The entries already in the page carry lookups that the kernel must receive; the error follows with
                 // the next page.
-                if page.byteCount == 0 { return Reply(request).error(error) }
+                if page.byteCount == 0 {
+                    guard error.code == .treeIncomplete else { return Reply(request).error(error) }
+                    return ParkedRequest.park(request, interruptedBy: .ending) { () async throws(FileError) in
+                        try await request.fileSystem.wholeTree()
+                    } thenReply: {
+                        list(request, byteCount, offset, directory, withAttributes)
+                    }
+                }
             }
             Reply(request).entries(page)
         }

@@ -12,19 +12,21 @@ extension Operations {
             // `ls -l` and every write query these: answered here, without access to the index.
             if Operations.isAbsent(name!) { return Reply(Request(request, .getxattr)).error(ENODATA) }
             let request = Request(request, .getxattr)
-            request.answer { () throws(FileError) in
-                try ExtendedAttributes(request.fileSystem).value(
-                    Operations.text(name), of: InodeNumber(inode), by: request.caller)
+            request.answerInWholeTree({ () throws(FileError) in try Operations.text(name) }) { name throws(FileError) in
+                .ready(
+                    try ExtendedAttributes(request.fileSystem).value(
+                        name, of: InodeNumber(inode), by: request.caller))
             } with: { reply, value in
                 Operations.sendAttribute(value, capacity: capacity, reply)
             }
         }
         table.listxattr = { request, inode, capacity in
             let request = Request(request, .listxattr)
-            request.answer { () throws(FileError) in
-                try ExtendedAttributes(request.fileSystem).names(of: InodeNumber(inode)).flatMap {
-                    Array($0.utf8) + [0]
-                }
+            request.answerInWholeTree { () throws(FileError) in
+                .ready(
+                    try ExtendedAttributes(request.fileSystem).names(of: InodeNumber(inode)).flatMap {
+                        Array($0.utf8) + [0]
+                    })
             } with: { reply, names in
                 Operations.sendAttribute(names, capacity: capacity, reply)
             }
@@ -33,10 +35,9 @@ extension Operations {
             if Operations.isAbsent(name!) { return Reply(Request(request, .setxattr)).error(EOPNOTSUPP) }
             let request = Request(request, .setxattr)
             let value = Array(UnsafeRawBufferPointer(start: value, count: byteCount))
-            request.answer { () throws(FileError) in
+            request.answerInWholeTree({ () throws(FileError) in try Operations.text(name) }) { name throws(FileError) in
                 try ExtendedAttributes(request.fileSystem).set(
-                    Operations.text(name), value: value, mode: XattrMode(flags: flags), of: InodeNumber(inode),
-                    by: request.caller)
+                    name, value: value, mode: XattrMode(flags: flags), of: InodeNumber(inode), by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }
@@ -44,9 +45,8 @@ extension Operations {
         table.removexattr = { request, inode, name in
             if Operations.isAbsent(name!) { return Reply(Request(request, .removexattr)).error(ENODATA) }
             let request = Request(request, .removexattr)
-            request.answer { () throws(FileError) in
-                try ExtendedAttributes(request.fileSystem).remove(
-                    Operations.text(name), of: InodeNumber(inode), by: request.caller)
+            request.answerInWholeTree({ () throws(FileError) in try Operations.text(name) }) { name throws(FileError) in
+                try ExtendedAttributes(request.fileSystem).remove(name, of: InodeNumber(inode), by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }

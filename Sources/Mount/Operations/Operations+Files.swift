@@ -43,7 +43,7 @@ extension Operations {
 
     private static func open(_ request: Request, _ inode: InodeNumber, _ information: fuse_file_info) {
         let open = OpenRequest(inode: inode, flags: information.flags, caller: request.caller)
-        request.answer { () throws(FileError) in
+        request.answerInWholeTree { () throws(FileError) in
             try request.fileSystem.open(open)
         } with: { reply, opened in
             let session = request.session
@@ -60,8 +60,9 @@ extension Operations {
         _ information: fuse_file_info
     ) {
         let caller = request.caller
-        request.answer { () throws(FileError) in
-            try request.fileSystem.create(ItemName(name), in: parent, mode: mode, flags: information.flags, by: caller)
+        let flags = information.flags
+        request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
+            try request.fileSystem.create(name, in: parent, mode: mode, flags: flags, by: caller)
         } with: { reply, created in
             let (attributes, opened) = created
             let session = request.session

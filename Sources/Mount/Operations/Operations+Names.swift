@@ -31,26 +31,27 @@ extension Operations {
         }
         table.mkdir = { request, parent, name, mode in
             let request = Request(request, .mkdir)
-            request.answer { () throws(FileError) in
-                try request.fileSystem.make(
-                    NewItem(.directory, mode: UInt16(mode & Operations.permissionBits)), as: ItemName(name),
-                    in: InodeNumber(parent), by: request.caller)
+            request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
+                .ready(
+                    try request.fileSystem.make(
+                        NewItem(.directory, mode: UInt16(mode & Operations.permissionBits)), as: name,
+                        in: InodeNumber(parent), by: request.caller))
             } with: { reply, attributes in
                 reply.newEntry(attributes)
             }
         }
         table.unlink = { request, parent, name in
             let request = Request(request, .unlink)
-            request.answer { () throws(FileError) -> Answer<Void> in
-                try request.fileSystem.removeFile(ItemName(name), in: InodeNumber(parent), by: request.caller)
+            request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
+                try request.fileSystem.removeFile(name, in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }
         }
         table.rmdir = { request, parent, name in
             let request = Request(request, .rmdir)
-            request.answer { () throws(FileError) -> Answer<Void> in
-                try request.fileSystem.removeDirectory(ItemName(name), in: InodeNumber(parent), by: request.caller)
+            request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
+                try request.fileSystem.removeDirectory(name, in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }
@@ -65,27 +66,30 @@ extension Operations {
     private static func addLinks(to table: inout fuse_lowlevel_ops) {
         table.symlink = { request, target, parent, name in
             let request = Request(request, .symlink)
-            request.answer { () throws(FileError) in
-                try request.fileSystem.make(
-                    .symbolicLink(to: Operations.text(target)), as: ItemName(name), in: InodeNumber(parent),
-                    by: request.caller)
+            request.answerInWholeTree({ () throws(FileError) in (try Operations.text(target), try ItemName(name)) }) {
+                input throws(FileError) in
+                let (target, name) = input
+                return .ready(
+                    try request.fileSystem.make(
+                        .symbolicLink(to: target), as: name, in: InodeNumber(parent), by: request.caller))
             } with: { reply, attributes in
                 reply.newEntry(attributes)
             }
         }
         table.link = { request, inode, parent, name in
             let request = Request(request, .link)
-            request.answer { () throws(FileError) in
-                try request.fileSystem.link(
-                    InodeNumber(inode), as: ItemName(name), in: InodeNumber(parent), by: request.caller)
+            request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
+                .ready(
+                    try request.fileSystem.link(
+                        InodeNumber(inode), as: name, in: InodeNumber(parent), by: request.caller))
             } with: { reply, attributes in
                 reply.newEntry(attributes)
             }
         }
         table.readlink = { request, inode in
             let request = Request(request, .readlink)
-            request.answer { () throws(FileError) in
-                try request.fileSystem.readLink(InodeNumber(inode))
+            request.answerInWholeTree { () throws(FileError) in
+                .ready(try request.fileSystem.readLink(InodeNumber(inode)))
             } with: { reply, target in
                 reply.linkTarget(target)
             }
@@ -93,32 +97,47 @@ extension Operations {
     }
 
     private static func lookup(_ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?) {
-        do throws(FileError) {
-            let attributes = try request.fileSystem.lookupReferenced(ItemName(name), in: parent)
-            Reply(request).entry(attributes)
-        } catch {
-            switch error.code {
+        let fileSystem = request.fileSystem
+        request.answer { () throws(FileError) -> Answer<Attributes?> in
             // A string that is not a valid name cannot exist; only its creation fails with an error of its own.
-            case .notFound, .notUTF8: Reply(request).noEntry()
-            default: Reply(request).error(error)
+            guard let name = try absent(.notUTF8, { () throws(FileError) in try ItemName(name) }) else {
+                return .ready(nil)
             }
+            return try fileSystem.inTree { () throws(FileError) in
+                .ready(
+                    try absent(.notFound) { () throws(FileError) in try fileSystem.lookupReferenced(name, in: parent) })
+            }
+        } with: { reply, attributes in
+            if let attributes { reply.entry(attributes) } else { reply.noEntry() }
+        }
+    }
+
+    /// - Returns: `nil` when `body` throws an error of a code.
+    private static func absent<Value>(
+        _ code: FileError.Code, _ body: () throws(FileError) -> Value
+    ) throws(FileError) -> Value? {
+        do throws(FileError) {
+            return try body()
+        } catch {
+            guard error.code == code else { throw error }
+            return nil
         }
     }
 
     private static func makeNode(
         _ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?, _ mode: mode_t, _ device: dev_t
     ) {
-        request.answer { () throws(FileError) in
+        request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
             guard let kind = ItemKind(typeBits: mode) else {
                 throw FileError(.invalid, "not a file type that mknod creates")
             }
-            let name = try ItemName(name)
             guard kind == .file || !kind.isSynced else {
                 throw FileError(.invalid, "\(name): a \(kind.rawValue) cannot be made by mknod")
             }
-            return try request.fileSystem.make(
-                NewItem(kind, mode: UInt16(mode & permissionBits), device: UInt64(device)), as: name, in: parent,
-                by: request.caller)
+            return .ready(
+                try request.fileSystem.make(
+                    NewItem(kind, mode: UInt16(mode & permissionBits), device: UInt64(device)), as: name, in: parent,
+                    by: request.caller))
         } with: { reply, attributes in
             reply.newEntry(attributes)
         }
@@ -128,7 +147,9 @@ extension Operations {
         _ request: Request, _ from: (parent: InodeNumber, name: UnsafePointer<CChar>?),
         _ to: (parent: InodeNumber, name: UnsafePointer<CChar>?), _ flags: UInt32
     ) {
-        request.answer { () throws(FileError) -> Answer<Void> in
+        let (parent, newParent) = (from.parent, to.parent)
+        request.answerInWholeTree({ () throws(FileError) in (try ItemName(from.name), try ItemName(to.name)) }) {
+            names throws(FileError) in
             let mode: RenameMode =
                 switch flags {
                 case 0: .replace
@@ -137,8 +158,7 @@ extension Operations {
                 default: throw FileError(.invalid, "rename flags \(flags)")
                 }
             return try request.fileSystem.rename(
-                ItemName(from.name), in: from.parent, to: ItemName(to.name), in: to.parent, mode: mode,
-                by: request.caller)
+                names.0, in: parent, to: names.1, in: newParent, mode: mode, by: request.caller)
         } with: { reply, _ in
             reply.done()
         }

@@ -47,6 +47,15 @@ final class ParkedRequest: Sendable {
         until operation: @escaping @Sendable () async throws(FileError) -> Value,
         thenSend send: @escaping @Sendable (consuming Reply, Value) -> Void
     ) {
+        park(request, interruptedBy: signals, until: operation) { value in send(Reply(request), value) }
+    }
+
+    /// The same with the whole reply made by `reply`, which may park the request again.
+    static func park<Value: Sendable>(
+        _ request: Request, interruptedBy signals: Signals,
+        until operation: @escaping @Sendable () async throws(FileError) -> Value,
+        thenReply reply: @escaping @Sendable (Value) -> Void
+    ) {
         let parked = ParkedRequest(signals: signals, thread: request.caller.thread)
         let waiting = request.session.parkedRequests
         waiting.insert(parked)
@@ -69,7 +78,7 @@ final class ParkedRequest: Sendable {
             fuse_req_interrupt_func(request.pointer, nil, nil)
             context.release()
             switch outcome {
-            case .success(let value): send(Reply(request), value)
+            case .success(let value): reply(value)
             case .failure(let error): Reply(request).error(error)
             }
             waiting.remove(parked)

@@ -87,6 +87,30 @@ extension Request {
     }
 }
 
+extension Request {
+    /// Replies as ``answer(_:with:)`` does, when the whole tree is there: only a device that is new waits for it.
+    ///
+    /// - Parameter input: What is read from libfuse's memory, which is used again when the request waits.
+    func answerInWholeTree<Input: Sendable, Value: Sendable>(
+        _ input: () throws(FileError) -> Input,
+        _ body: @escaping @Sendable (Input) throws(FileError) -> Answer<Value>,
+        with send: @escaping @Sendable (consuming Reply, Value) -> Void
+    ) {
+        answer(
+            { () throws(FileError) -> Answer<Value> in
+                let input = try input()
+                return try fileSystem.inWholeTree { () throws(FileError) in try body(input) }
+            }, with: send)
+    }
+
+    func answerInWholeTree<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(FileError) -> Answer<Value>,
+        with send: @escaping @Sendable (consuming Reply, Value) -> Void
+    ) {
+        answerInWholeTree({ () }, { _ throws(FileError) in try body() }, with: send)
+    }
+}
+
 extension ItemName {
     /// - Parameter cString: A name as libfuse passes it: bytes up to a NUL.
     init(_ cString: UnsafePointer<CChar>?) throws(FileError) {

@@ -101,6 +101,12 @@ final class IndexJournal: Sendable {
             inherited: noted.inherited, isIncomplete: noted.isIncomplete)
     }
 
+    /// Changes were made that the triggers did not note: those who follow the index are told so with the next transaction.
+    func noteMissedChanges() {
+        guard isOn.load(ordering: .relaxed) else { return }
+        note { $0.isIncomplete = true }
+    }
+
     /// The transaction was undone.
     func discard() {
         guard isOn.load(ordering: .relaxed) else { return }

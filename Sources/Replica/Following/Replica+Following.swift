@@ -14,7 +14,7 @@ extension Replica {
     package func beginFollowing() throws(FileError) -> Int64 {
         journal.addFollower()
         do throws(FileError) {
-            return try change { try self.journal.adjust($0.rows) }
+            return try adjustJournal()
         } catch {
             journal.removeFollower()
             throw error
@@ -23,6 +23,17 @@ extension Replica {
 
     package func endFollowing() throws(FileError) {
         journal.removeFollower()
-        try change { _ = try self.journal.adjust($0.rows) }
+        _ = try adjustJournal()
+    }
+
+    /// No change of the tree: it is possible while there is a ``preview``.
+    private func adjustJournal() throws(FileError) -> Int64 {
+        try translated {
+            try checkAlive()
+            return try withWriter { rows in
+                try commitBatch(rows)
+                return try rows.inTransaction { try journal.adjust(rows) }
+            }
+        }
     }
 }

@@ -12,26 +12,36 @@ extension Replica {
     package func importSnapshot(_ snapshot: SnapshotFile) async throws(FileError) -> Bool {
         try checkAlive()
         guard snapshot.isTree else { return false }
-        let now = environment.now()
+        // No change was made since, so that the inode numbers are those that were shown.
+        let now = preview?.time ?? environment.now()
         let (owner, group) = (environment.owner, environment.group)
         let path = snapshot.path
         let (number, nonce) = (snapshot.summary.number, snapshot.summary.nonce)
         do {
             let outcome = try await writer.perform { [self] database in
                 try commitBatch(writerRows(database))
-                try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
+                // In memory, the rows that are kept until they are inserted would take some hundred MiB.
+                try database.execute(sql: "PRAGMA temp_store = FILE")
                 let result = Result {
-                    try SnapshotImport(
-                        database: database, number: number, nonce: nonce, now: now, owner: owner, group: group
-                    ).run()
+                    try SnapshotTables.attached(path, to: database) {
+                        try SnapshotImport(
+                            database: database, number: number, nonce: nonce, now: now, owner: owner, group: group
+                        ).run()
+                    }
                 }
-                try database.execute(sql: "DETACH DATABASE snapshot")
+                try database.execute(sql: "PRAGMA temp_store = MEMORY")
+                // The triggers went with what was temporary.
+                _ = try journal.adjust(writerRows(database))
                 // The whole import went through the log, which would keep its size.
                 if case .success(.done) = result { _ = try? database.checkpoint(.truncate) }
                 return try result.get()
             }
             guard case .done(let isRootShown) = outcome else { return false }
             appliedNumber.store(number, ordering: .releasing)
+            endPreview()
+            // Those who follow the index read all of it.
+            journal.noteMissedChanges()
+            try change { _ in }
             // The root was listed while it was empty, and its first visit is over. A full disk must not fail the import:
             // the next mount's first visit writes what is missing.
             if isRootShown { try? writePlaceholders(in: .root) }
@@ -51,15 +61,12 @@ extension Replica {
         do {
             try await writer.perform { [self] database in
                 try commitBatch(writerRows(database))
-                try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
-                let result = Result {
+                try SnapshotTables.attached(path, to: database) {
                     try database.inTransaction(.immediate) {
                         try SnapshotTables.copyIn(database)
                         return .commit
                     }
                 }
-                try database.execute(sql: "DETACH DATABASE snapshot")
-                try result.get()
             }
         } catch {
             throw FileError(index: error)
@@ -68,7 +75,7 @@ extension Replica {
 }
 
 /// One import: the snapshot is attached as `snapshot`.
-private struct SnapshotImport {
+struct SnapshotImport {
     enum Outcome {
         case refused
         /// - Parameter isRootShown: Whether the root was listed before, so that nothing else writes the placeholders of
@@ -86,7 +93,7 @@ private struct SnapshotImport {
     func run() throws -> Outcome {
         var outcome = Outcome.refused
         try database.inTransaction(.immediate) {
-            guard try isEmpty() else { return .rollback }
+            guard try Self.isPossible(Rows(database: database)) else { return .rollback }
             let isRootShown = try Rows(database: database).inodeRow(.root).visited > 0
             try copyItems()
             try SnapshotTables.copyIn(database)
@@ -97,17 +104,25 @@ private struct SnapshotImport {
         return outcome
     }
 
-    private func isEmpty() throws -> Bool {
-        let rows = Rows(database: database)
-        return try rows.meta(.applied, as: Int64.self) ?? 0 == 0
+    /// Whether the replica has no items yet.
+    static func isPossible(_ rows: Rows) throws -> Bool {
+        try rows.meta(.applied, as: Int64.self) ?? 0 == 0
             && !rows.exists("SELECT 1 FROM main.entries", []) && !rows.exists("SELECT 1 FROM main.outbox", [])
     }
 
+    /// What is added to the row ids of a snapshot: inode numbers are never reused, not even those of removed files.
+    static func start(_ rows: Rows) throws -> Int64 {
+        let last = try rows.first("SELECT max(id) FROM main.inodes", []) { $0[0] as Int64? } ?? 1
+        let used = try rows.first("SELECT seq FROM main.sqlite_sequence WHERE name = 'inodes'", []) { $0[0] as Int64 }
+        return max(last ?? 1, used ?? 1)
+    }
+
+    /// The bits of a mode that files of other devices do not have here when the daemon is root's: see
+    /// ``ReplicaTransaction/insert(_:content:in:number:)``.
+    static let setIDBits: UInt16 = 0o6000
+
     private func copyItems() throws {
-        let last = try Int64.fetchOne(database, sql: "SELECT max(id) FROM main.inodes") ?? 1
-        let used = try Int64.fetchOne(database, sql: "SELECT seq FROM main.sqlite_sequence WHERE name = 'inodes'") ?? 1
-        // Inode numbers are never reused, not even those of removed files.
-        let start = max(last, used)
+        let start = try Self.start(Rows(database: database))
         // Indexes are rebuilt afterwards: inserting by random ids would touch each page again and again.
         let indexes = try Row.fetchAll(
             database,
@@ -137,8 +152,7 @@ private struct SnapshotImport {
             arguments: [
                 "start": start, "owner": Int64(owner), "group": Int64(group),
                 "directorySize": InodeRow.directorySize, "directoryBlocks": InodeRow.directoryBlocks,
-                // As for what a commit adds: see ``ReplicaTransaction/insert(_:content:in:number:)``.
-                "setIDBits": 0o6000,
+                "setIDBits": Int64(Self.setIDBits),
                 "placeholderBlocks": InodeRow.placeholderBlocks(size: 1), "now": now.rawValue,
             ])
         try database.execute(
@@ -155,7 +169,8 @@ private struct SnapshotImport {
                     parent, name, inode, item, base, base_number, base_parent, conflicts, position)
                 SELECT coalesce(p.rowid + :start, 1), i.name, i.rowid + :start, i.item, i.record, i.number, i.parent,
                     i.conflicts, row_number() OVER (PARTITION BY i.parent ORDER BY i.name)
-                FROM snapshot.items i LEFT JOIN snapshot.items p ON p.item = i.parent
+                FROM snapshot.items i INDEXED BY dewpoint_items_place
+                LEFT JOIN snapshot.items p ON p.item = i.parent
                 """, arguments: ["start": start])
         try database.execute(
             sql: """

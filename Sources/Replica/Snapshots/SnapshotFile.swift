@@ -34,15 +34,40 @@ package final class SnapshotFile: Sendable {
         _ path: String, container: UUID, number: CommitNumber,
         fault: @escaping @Sendable (ItemRecord, CommitNumber) -> String?
     ) async throws(FileError) -> SnapshotFile {
+        let (queue, found) = try await check(path, number) {
+            try SnapshotCheck(database: $0, container: container, number: number, fault: fault).run()
+        }
+        return SnapshotFile(path: path, queue: queue, found: found)
+    }
+
+    /// The items in the root of a file that is not checked yet: see ``Replica/showPreview(_:)``.
+    ///
+    /// A million items take about a second, on a separate thread.
+    /// - Throws: As ``open(_:container:number:fault:)``, for what is wrong with these items.
+    package static func root(
+        of path: String, container: UUID, number: CommitNumber,
+        fault: @escaping @Sendable (ItemRecord, CommitNumber) -> String?
+    ) async throws(FileError) -> [SnapshotRootItem] {
+        let (queue, items) = try await check(path, number) {
+            try SnapshotCheck(database: $0, container: container, number: number, fault: fault)
+                .readRoot(limit: TreePreview.itemLimit + 1)
+        }
+        try translated { try queue.close() }
+        return items
+    }
+
+    private static func check<Found: Sendable>(
+        _ path: String, _ number: CommitNumber, _ body: @escaping @Sendable (Database) throws -> Found
+    ) async throws(FileError) -> (DatabaseQueue, Found) {
         do {
             let queue = try SnapshotConnection.open(path)
             let effort = SnapshotEffort(path: path)
             let found = try await queue.perform { database in
                 effort.begin(database)
                 defer { effort.end(database) }
-                return try SnapshotCheck(database: database, container: container, number: number, fault: fault).run()
+                return try body(database)
             }
-            return SnapshotFile(path: path, queue: queue, found: found)
+            return (queue, found)
         } catch let error as DatabaseError {
             switch error.resultCode {
             // Not a database, a damaged one, one without the tables, with values that are too long, or that takes too

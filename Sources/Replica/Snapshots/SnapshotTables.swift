@@ -88,6 +88,14 @@ enum SnapshotTables {
         return count
     }
 
+    /// Runs `body` while the file of a snapshot is attached to the index as `snapshot`.
+    static func attached<Value>(_ path: String, to database: Database, _ body: () throws -> Value) throws -> Value {
+        try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
+        let result = Result { try body() }
+        try database.execute(sql: "DETACH DATABASE snapshot")
+        return try result.get()
+    }
+
     /// Copies the tables into the index, from a snapshot that is attached as `snapshot`. Older snapshots lack newer
     /// tables.
     static func copyIn(_ database: Database) throws {

@@ -36,6 +36,19 @@ extension CommitApplier {
         }
     }
 
+    /// Invalidates the kernel's root directory, which may be known to be empty.
+    func publish(_ preview: TreePreview) {
+        local.kernel.inodeChanged(.root, bytes: true)
+        for child in preview.children { local.kernel.entryChanged(child.name, in: .root) }
+    }
+
+    /// Ends the preview of a tree, if there is one, and has the kernel forget it.
+    func withdrawPreview() {
+        guard let preview = replica.endPreview() else { return }
+        publish(preview)
+        context.activity.noteProgress()
+    }
+
     /// How many names are read at a time.
     private static let childLimit = 1000
 }

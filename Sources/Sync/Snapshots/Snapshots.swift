@@ -67,10 +67,14 @@ package final class Snapshots: Sendable {
     /// A new device takes the newest snapshot; without a readable one the log is complete, or shows that it is not.
     private func start() async throws {
         let uptime = environment.uptime()
-        try await withNewest(from: 1) { file in
+        // If anything fails, or is applied in another way, nothing of the preview stays.
+        defer { applier.withdrawPreview() }
+        try await withNewest(from: 1, showingRoot: context.previewsTree) { file in
             if try await replica.importSnapshot(file) {
                 try applier.publishRootChanged()
+                activity.noteProgress()
             } else {
+                applier.withdrawPreview()
                 try await apply(file)
             }
             logger.info(
@@ -95,13 +99,14 @@ package final class Snapshots: Sendable {
 
     /// Fetches the newest readable snapshot, from `number` on, and passes it on.
     ///
+    /// - Parameter showingRoot: Whether its root is shown as soon as possible.
     /// - Returns: Whether there was one.
     @discardableResult
     private func withNewest(
-        from number: CommitNumber, _ body: (SnapshotFile) async throws -> Void
+        from number: CommitNumber, showingRoot: Bool = false, _ body: (SnapshotFile) async throws -> Void
     ) async throws -> Bool {
         for candidate in try await snapshots.numbers(after: number - 1).reversed() {
-            guard let file = try await open(candidate) else { continue }
+            guard let file = try await open(candidate, showingRoot: showingRoot) else { continue }
             let path = file.path
             do { try await body(file) } catch {
                 remove(path)
@@ -116,9 +121,9 @@ package final class Snapshots: Sendable {
     /// Fetches one snapshot.
     ///
     /// - Returns: `nil` when it is damaged, too new or gone, which is logged.
-    func open(_ number: CommitNumber) async throws -> SnapshotFile? {
+    func open(_ number: CommitNumber, showingRoot: Bool = false) async throws -> SnapshotFile? {
         do {
-            return try await load(number)
+            return try await load(number, showingRoot: showingRoot)
         } catch let error as StoreError where [.corrupt, .notFound].contains(error.code) {
             logger.warning("skipping unreadable snapshot", metadata: ["commit": "\(number)", "error": "\(error)"])
         } catch let error as FileError where [.corrupt, .invalid].contains(error.code) {
@@ -129,19 +134,37 @@ package final class Snapshots: Sendable {
 
     /// - Throws: ``StoreError`` or ``FileError``: `corrupt` when it is damaged, `invalid` when it needs a newer
     ///   version.
-    private func load(_ number: CommitNumber) async throws -> SnapshotFile {
+    private func load(_ number: CommitNumber, showingRoot: Bool = false) async throws -> SnapshotFile {
         try makeDirectory()
         let path = scratchPath()
         do {
             try await snapshots.fetch(number, to: path)
+            if showingRoot { await showRoot(of: path, number) }
             let file = try await SnapshotFile.open(path, container: container.identity.uuid, number: number) {
                 record, commit in record.fault(in: commit)
             }
             if file.droppedCount > 0 { logger.warning("\(Self.sentence(number, dropped: file.droppedCount))") }
             return file
         } catch {
+            if showingRoot { applier.withdrawPreview() }
             remove(path)
             throw error
+        }
+    }
+
+    /// Shows the names in the root before everything is checked and imported, which takes most of the time of a first
+    /// mount.
+    private func showRoot(of path: String, _ number: CommitNumber) async {
+        do throws(FileError) {
+            let items = try await SnapshotFile.root(of: path, container: container.identity.uuid, number: number) {
+                record, commit in record.fault(in: commit)
+            }
+            guard let preview = try replica.showPreview(items) else { return }
+            applier.publish(preview)
+            activity.noteProgress()
+        } catch {
+            // The check of the whole snapshot finds it too, and says so.
+            logger.debug("cannot show the root yet", metadata: ["commit": "\(number)", "error": "\(error)"])
         }
     }
 

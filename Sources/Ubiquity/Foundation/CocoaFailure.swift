@@ -82,7 +82,8 @@ enum CocoaFailure {
         case .invalid: access == .reading ? .fileReadUnknown : .fileWriteUnknown
         case .notFound, .exists, .notDirectory, .isDirectory, .notEmpty, .badName, .nameTooLong, .notUTF8, .denied,
             .notPermitted, .readOnly, .diskFull, .overQuota, .tooLarge, .tooManyLinks, .timeOutOfRange,
-            .crossDevice, .busy, .deadlock, .notLocal, .notInContainer, .downloadRefused, .offline, .unreachable,
+            .crossDevice, .busy, .deadlock, .treeIncomplete, .notLocal, .notInContainer, .downloadRefused, .offline,
+            .unreachable,
             .timedOut, .superseded, .interrupted,
             .cancelled, .unsupported, .noAttribute, .attributeExists, .attributeTooLarge, .bufferTooSmall,
             .noSuchOffset, .badHandle, .tooManyOpenFiles, .openFileShareUsed, .inputOutput:

@@ -22,6 +22,41 @@ extension RealMount {
             }
         }
 
+        @Test func `a new device of a large container never shows half of it`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let generated = container.directory + "/generated"
+                try await Command.check(
+                    [
+                        Requirement.python, Requirement.sources + "/scripts/generate-container", generated, "--items",
+                        "40000", "--directories", "800",
+                    ], limit: .seconds(120))
+                try await container.replace(with: generated)
+                let a = container.a
+                try await a.mount()
+                // All at once, and most before everything is imported: a directory is not empty, and not removed for that.
+                let seen = try await Command.script(
+                    #"""
+                    cd "$1"
+                    first=$(ls | head -1)
+                    find . > ../found & find=$!
+                    rmdir "$first" 2> ../removal & removal=$!
+                    mkdir "$first/new" & making=$!
+                    timeout 0.2 cat "$first/no such file" 2> /dev/null || true
+                    ls | wc -l
+                    wait $find && wait $making && ! wait $removal && cat ../removal
+                    grep -v /new$ ../found | wc -l
+                    find . | wc -l
+                    """#, a.point, limit: .seconds(120))
+                let lines = seen.split(separator: "\n")
+                #expect(lines.count == 4, "\(seen)")
+                #expect(lines[1].hasSuffix(": Directory not empty"))
+                #expect(lines[2...] == ["40001", "40002"])
+                #expect(try await Command.script(#"ls "$1" | wc -l"#, a.point) == lines[0] + "\n")
+                try await a.sync()
+                try await a.check()
+            }
+        }
+
         @Test func `a large tree is equal on both devices, before its bytes are downloaded and after`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
