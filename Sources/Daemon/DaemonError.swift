@@ -36,6 +36,10 @@ extension DaemonError {
     init(_ error: StoreError, url: String) {
         let reason = error.detail.isEmpty ? error.description : error.detail
         switch error.code {
+        case .notFound where error.remedy == .putBackDescription:
+            self.init(.notFound, "the container at \(url) is incomplete: \(reason)")
+        case .preconditionFailed where error.remedy == .putBackDescription:
+            self.init(.cannotCreate, "nothing was created or changed at \(url): \(reason)")
         case .notFound:
             self.init(
                 .notFound,

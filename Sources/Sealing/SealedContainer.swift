@@ -53,13 +53,32 @@ package struct SealedContainer: Sendable {
             // What is no stub is judged by who opens a plain container.
             return .plain(try Container.open(text, in: base))
         } catch {
-            guard error.code == .corrupt, await KeyringStore.hasKeyring(in: base) else { throw error }
-            throw StoreError(
-                .corrupt, key: key,
-                "\(error.detail); there is a keyring, so the container was encrypted, and this object was cut, changed or "
-                    + #"exchanged: put it back as {"format":2,"uuid":"UUID"}, where UUID is the name of the directory in "#
-                    + "keyring/ that has 000001")
+            // Where the store does not say, what is wrong with the object is all that is known.
+            guard error.code == .corrupt, (try? await KeyringStore.hasKeyring(in: base)) == true else { throw error }
+            throw StoreError(.corrupt, key: key, "\(error.detail); \(besideKeyring)")
         }
+    }
+
+    private static let besideKeyring =
+        "there is a keyring, so the container was encrypted, and this object was cut, changed or exchanged: "
+        + ContainerRemains.stubRemedy
+
+    /// The same for a device that does not know the container, with more requests where it is not sealed: a keyring
+    /// tells that it was, and a device that took it for a plain one would write plain text into it.
+    ///
+    /// - Throws: ``StoreError`` as ``look(in:)``, also with `corrupt` for a plain container beside a keyring; with
+    ///   `notFound` and what to do where only `container.json` is missing.
+    package static func examine(_ base: any ObjectStore) async throws(StoreError) -> Found {
+        let found: Found
+        do throws(StoreError) { found = try await look(in: base) } catch {
+            guard error.code == .notFound, let remains = try await ContainerRemains.find(in: base) else { throw error }
+            throw remains.error(creating: false)
+        }
+        guard case .plain(let container) = found, try await KeyringStore.hasKeyring(in: base) else { return found }
+        throw StoreError(
+            .corrupt, key: key,
+            "it is that of a plain container, \(container.identity.id); \(besideKeyring); if it was always plain, an "
+                + "interrupted creation has left the keyring: move keyring/ to another place")
     }
 
     /// - Returns: `nil` for a plain container, and where there is none.
@@ -81,7 +100,8 @@ package struct SealedContainer: Sendable {
     ///   - time: Nanoseconds since 1970.
     ///   - uuid: Not that of the identity: a copy of a container has the same, and a keyring of its own.
     /// - Returns: For the state of this device, which is enrolled.
-    /// - Throws: ``KeyringError``; with `store`, `preconditionFailed` where there is a container.
+    /// - Throws: ``KeyringError``; with `store`, `preconditionFailed` where there is a container, or what is left of
+    ///   one that was finished.
     package static func create(
         in base: any ObjectStore, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
         deviceName: String, time: Int64, uuid: UUID = UUID()
@@ -93,9 +113,10 @@ package struct SealedContainer: Sendable {
         let chain = try KeyringChain(first: try object.bytes())
         try await container.refuseAnother()
         do throws(StoreError) {
+            try await ContainerRemains.refuse(in: base, creatingEncrypted: true)
             let history = SealedHistory(KeyringAuthority(chain, author))
             let sealed = SealedStore(base, keys: secrets.sealingKeys(of: container.uuid), history: history)
-            try await Container.create(in: sealed, identity: identity)
+            try await Container.describe(identity, in: sealed)
         } catch {
             throw .store(error)
         }

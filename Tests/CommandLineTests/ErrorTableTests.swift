@@ -75,6 +75,11 @@ import Testing
             "other TLS failure": try row(ofConnection: TransportFault(tls: "uncleanShutdown")),
             "no answer": try row(ofConnection: TransportFault("no answer in time")),
             "no container there": try row(DaemonError(StoreError(.notFound, key: "container.json"), url: url)),
+            "an encrypted container without its container.json": try row(
+                DaemonError(
+                    ContainerRemains(places: ["keyring/", "log/", "packs/"]).error(creating: false), url: url)),
+            "a new container where one has lost its container.json": try row(
+                DaemonError(ContainerRemains(places: ["log/", "packs/"]).error(creating: true), url: url)),
             "a container there already": try row(
                 DaemonError(StoreError(.preconditionFailed, key: "container.json"), url: url)),
             "a new container inside another": try row(

@@ -9,8 +9,9 @@ import Testing
 /// An encrypted container whose description, in plain text or sealed, is not as it was: the sentence names the object and
 /// says what to do.
 @Suite struct DamagedDescriptionTests {
-    private let directory = FileManager.default.temporaryDirectory.appending(path: "damaged-\(UUID().uuidString)")
-        .path()
+    private let directory =
+        FileManager.default.temporaryDirectory.appending(path: "damaged-\(UUID().uuidString)")
+        .path() + "/"
     private var url: String { "file://\(directory)remote" }
     private var stub: String { directory + "remote/container.json" }
     private let code = RecoveryCode()
@@ -77,6 +78,136 @@ import Testing
         let expected = "it has format 3, and this version of Dewpoint reads formats up to 2: update Dewpoint"
         #expect(try await refusal() == DaemonError(.usage, "\(url) cannot be used: \(expected)"))
     }
+
+    // MARK: A container.json that is missing, or that of a plain container
+
+    private static let putBack = #"""
+        put it back from a backup, or put it back as {"format":2,"uuid":"UUID"}, where UUID is the name of the \#
+        directory in keyring/ that has 000001
+        """#
+
+    private func incomplete(_ what: String) -> DaemonError {
+        DaemonError(.notFound, "the container at \(url) is incomplete: there are objects of \(what)")
+    }
+
+    private func uncreated(_ what: String) -> DaemonError {
+        DaemonError(
+            .cannotCreate,
+            "nothing was created or changed at \(url): there are objects of \(what), or choose an empty place")
+    }
+
+    /// As a device leaves it: its first pack, its first commit.
+    private func use() throws {
+        for key in ["log/00000000000000000001", "packs/6b1c6f0e-9a3b-4a55-8d5e-0d7b2f3f7a11"] {
+            let file = URL(filePath: directory + "remote/" + key)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data([1]).write(to: file)
+        }
+    }
+
+    /// All files of the store and their bytes.
+    private func objects() throws -> [String: Data] {
+        let root = directory + "remote/"
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root).filter { !$0.hasPrefix(".tmp") }
+        let files = names.compactMap { name in FileManager.default.contents(atPath: root + name).map { (name, $0) } }
+        return Dictionary(uniqueKeysWithValues: files)
+    }
+
+    @Test(arguments: [false, true])
+    func `beside the objects of an encrypted container without its container.json, none is created`(
+        isEncrypted: Bool
+    ) async throws {
+        defer { remove() }
+        try await create(encrypted: true)
+        try use()
+        let text = try Data(contentsOf: URL(filePath: stub))
+        try FileManager.default.removeItem(atPath: stub)
+        let before = try objects()
+        let what = "an encrypted container in keyring/, log/, packs/, but container.json is missing: " + Self.putBack
+        #expect(try await refusal() == incomplete(what))
+        await #expect(throws: uncreated(what)) { try await create(encrypted: isEncrypted) }
+        #expect(try objects() == before)
+        try text.write(to: URL(filePath: stub))
+        #expect(try await refusal() == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `beside the objects of a plain container without its container.json, none is created`(
+        isEncrypted: Bool
+    ) async throws {
+        defer { remove() }
+        try await create(encrypted: false)
+        try use()
+        try FileManager.default.removeItem(atPath: stub)
+        let before = try objects()
+        let what = "a container in log/, packs/, but container.json is missing: put it back from a backup"
+        #expect(try await refusal() == incomplete(what))
+        await #expect(throws: uncreated(what)) { try await create(encrypted: isEncrypted) }
+        #expect(try objects() == before)
+    }
+
+    /// A second version of the keyring is made only in a container that was finished.
+    @Test func `what an interrupted creation has left is in the way of a plain container only`() async throws {
+        defer { remove() }
+        try await create(encrypted: true)
+        try FileManager.default.removeItem(atPath: stub)
+        let what =
+            "an encrypted container in keyring/, but container.json is missing: " + Self.putBack
+            + ", or repeat its creation if that was interrupted"
+        #expect(try await refusal() == incomplete(what))
+        await #expect(throws: uncreated(what)) { try await create(encrypted: false) }
+        try await create(encrypted: true)
+        #expect(try await refusal() == nil)
+        try FileManager.default.removeItem(atPath: stub)
+        let rings = directory + "remote/keyring"
+        let uuid = try #require(try FileManager.default.contentsOfDirectory(atPath: rings).first)
+        try Data([1]).write(to: URL(filePath: "\(rings)/\(uuid)/000002"))
+        await #expect(
+            throws: uncreated(
+                "an encrypted container in keyring/, but container.json is missing: " + Self.putBack)
+        ) { try await create(encrypted: true) }
+    }
+
+    @Test func `the probe of an interrupted creation and the files of others are in nobody's way`() async throws {
+        defer { remove() }
+        for name in ["probe", "letters"] {
+            let place = directory + "remote/" + name
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            try Data([1]).write(to: URL(filePath: place + "/6b1c6f0e-9a3b-4a55-8d5e-0d7b2f3f7a11"))
+        }
+        try await create(encrypted: false)
+        #expect(try await refusal() == nil)
+    }
+
+    @Test func `a container that is there is said to be there, whatever else is`() async throws {
+        defer { remove() }
+        try await create(encrypted: true)
+        try use()
+        let expected = "there is already a container at \(url); mount it, or choose an empty place"
+        for isEncrypted in [false, true] {
+            await #expect(throws: DaemonError(.cannotCreate, expected)) { try await create(encrypted: isEncrypted) }
+        }
+    }
+
+    @Test func `a plain container beside a keyring is refused by a new device`() async throws {
+        defer { remove() }
+        try await create(encrypted: false)
+        let plain = try Data(contentsOf: URL(filePath: stub))
+        try FileManager.default.removeItem(atPath: stub)
+        try await create(encrypted: true)
+        try plain.write(to: URL(filePath: stub))
+        let fault = "container.json: it is that of a plain container, iCloud.com.example.Notes"
+        let rest =
+            "; if it was always plain, an interrupted creation has left the keyring: move keyring/ to another place"
+        #expect(
+            try await refusal()
+                == DaemonError(.failed, "the container at \(url) is damaged: \(fault)\(Self.remedy)\(rest)"))
+        try FileManager.default.removeItem(atPath: directory + "remote/keyring")
+        #expect(try await refusal() == nil)
+    }
+
+    // MARK: The sealed description
 
     /// A header has 108 bytes, of which the salt begins at the 12th.
     @Test(arguments: [

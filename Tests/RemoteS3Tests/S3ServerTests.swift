@@ -345,6 +345,14 @@ extension Trait where Self == ConditionTrait {
             try await container.verifyCreateOnly()
             let left = try await store.list(prefix: "", after: nil, limit: 9)
             #expect(left.map(\.key) == ["container.json"])
+            // Nor is one created beside objects of one that is not whole.
+            try await store.put("log/00000000000000000001", .bytes([1]))
+            try await store.delete("container.json")
+            await #expect(throws: StoreError(.preconditionFailed, key: "container.json")) {
+                try await Container.create(in: store, identity: identity)
+            }
+            let rest = try await store.list(prefix: "", after: nil, limit: 9)
+            #expect(rest.map(\.key) == ["log/00000000000000000001"])
         }
     }
 }

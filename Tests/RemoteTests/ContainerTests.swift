@@ -32,6 +32,32 @@ import Testing
         #expect(try await Container.open(in: base).identity == identity)
     }
 
+    @Test(arguments: [
+        "adopted/a", "enrol/a-request", "keyring/a/000001", "log/00000000000000000001", "manifests/a", "packs/a",
+        "shares/a", "snapshot/00000000000000000001",
+    ])
+    func `beside objects of a container without its container.json, none is created`(key: String) async throws {
+        try await base.put(key, .bytes([1]))
+        let error = await #expect(throws: StoreError(.preconditionFailed, key: "container.json")) {
+            try await Container.create(in: base, identity: identity)
+        }
+        #expect(error?.remedy == .putBackDescription)
+        #expect(try await base.list(prefix: "", after: nil, limit: 9).map(\.key) == [key])
+        // Beside its container.json they are as they should be.
+        try await Container.describe(identity, in: base)
+        try await Container.create(in: base, identity: identity)
+        #expect(try await Container.open(in: base).identity == identity)
+    }
+
+    @Test func `a place that cannot be listed gets no container`() async throws {
+        let store = FaultyStore(base)
+        store.plan(.failBefore(.denied), on: .list, prefix: "keyring/")
+        await #expect(throws: StoreError(.denied, key: "keyring/")) {
+            try await Container.create(in: store, identity: identity)
+        }
+        #expect(try await base.list(prefix: "", after: nil, limit: 9) == [])
+    }
+
     @Test func `a creation that took effect although the call failed succeeds`() async throws {
         let store = FaultyStore(base)
         store.plan(.failAfter(.unavailable), on: .create, prefix: "container.json")

@@ -23,7 +23,7 @@ package struct EnrolmentWait: Sendable {
         let found: SealedContainer.Found
         do throws(StoreError) {
             store = try location.openStore(createIfMissing: false)
-            found = try await SealedContainer.look(in: store)
+            found = try await SealedContainer.examine(store)
         } catch {
             throw DaemonError(error, url: location.url)
         }

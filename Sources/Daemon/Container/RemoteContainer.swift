@@ -89,7 +89,7 @@ package struct RemoteContainer: Sendable {
         let found: SealedContainer.Found
         do throws(StoreError) {
             let store = control.conditioning(try location.openStore(createIfMissing: false, metrics: metrics))
-            found = try await SealedContainer.look(in: store)
+            found = try await SealedContainer.examine(store)
         } catch {
             throw DaemonError(error, url: location.url)
         }

@@ -19,9 +19,15 @@ package struct Container: Sendable {
 
     /// Creates the container, after a probe that the store keeps the promise of ``ObjectStore/create(_:_:)``.
     ///
-    /// - Throws: ``StoreError`` with `preconditionFailed` when there is another container, `invalid` when the store
-    ///   ignores create-only writes.
+    /// - Throws: ``StoreError`` with `preconditionFailed` when there is another container, or what is left of one;
+    ///   `invalid` when the store ignores create-only writes.
     package static func create(in store: any ObjectStore, identity: ContainerIdentity) async throws(StoreError) {
+        try await ContainerRemains.refuse(in: store, creatingEncrypted: false)
+        try await describe(identity, in: store)
+    }
+
+    /// The same in a place of which it is known that there are no objects of another container.
+    package static func describe(_ identity: ContainerIdentity, in store: any ObjectStore) async throws(StoreError) {
         try await probe(store, name: identity.uuid)
         let body = Body.bytes(try ContainerCoding.encode(identity, key: key))
         do throws(StoreError) {

@@ -39,6 +39,8 @@ package struct StoreError: Error, Equatable, Sendable {
         /// The connection is not possible as it is set up, such as with a certificate that is not trusted: to try again
         /// changes nothing.
         case mendConnection
+        /// The description of a container is missing where its other objects are.
+        case putBackDescription
     }
 
     package init(

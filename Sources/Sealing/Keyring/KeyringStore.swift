@@ -26,12 +26,14 @@ package struct KeyringStore: Sendable {
         return Self.directory(of: container) + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
 
-    /// Whether there is one, of whatever container; false where the store does not say.
-    static func hasKeyring(in store: any ObjectStore) async -> Bool {
-        (try? await store.list(prefix: "keyring/", after: nil, limit: 1).isEmpty) == false
+    /// Whether there is one, of whatever container.
+    static func hasKeyring(in store: any ObjectStore) async throws(StoreError) -> Bool {
+        try await !store.list(prefix: ContainerRemains.keyrings, after: nil, limit: 1).isEmpty
     }
 
-    static func directory(of container: UUID) -> String { "keyring/\(container.uuidString.lowercased())/" }
+    static func directory(of container: UUID) -> String {
+        ContainerRemains.keyrings + container.uuidString.lowercased() + "/"
+    }
 
     /// - Throws: ``KeyringError`` with `damaged` when there is none.
     package func chain() async throws(KeyringError) -> KeyringChain {

@@ -90,7 +90,7 @@ import Testing
         let putBack = try await store.takeAway("container.json")
         var other = TestDevice.identity
         other.uuid = UUID()
-        try await Container.create(in: store, identity: other)
+        try await Container.describe(other, in: store)
         try await expectStop("now holds another container", a, store, time) {
             try await store.delete("container.json")
             try await putBack()

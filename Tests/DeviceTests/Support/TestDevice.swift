@@ -75,7 +75,7 @@ final class TestDevice: Sendable {
 
     private static func container(in store: any ObjectStore) async throws -> Container {
         do throws(StoreError) {
-            try await Container.create(in: store, identity: identity)
+            try await Container.describe(identity, in: store)
         } catch {
             guard error.code == .preconditionFailed else { throw error }
         }

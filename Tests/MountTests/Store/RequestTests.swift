@@ -41,7 +41,7 @@ extension RealMount {
 
         /// The rows of the table in Operations that are counted below.
         private static let rows = [
-            "`container create` | 3 PUT, 1 DELETE, and 1 GET for the bucket and each prefix above it",
+            "`container create` | 3 PUT, 1 DELETE, 8 LIST, and 1 GET for the bucket and each prefix above it",
             "`mount` | 2 GET and 1 PUT of `container.json`, 2 LIST, and 1 GET for each commit since the last mount",
             "the first upload after a mount | 1 GET and 1 PUT of `container.json` more",
             "upload of small files | 1 PUT for each 10 MiB of them, and 1 for the commit",
@@ -72,7 +72,7 @@ extension RealMount {
                     #expect(try await counter.count(body) == counts, sourceLocation: sourceLocation)
                 }
                 // The bucket, and one prefix above the container.
-                try await expect("1 DELETE probe, 2 GET above, 1 PUT container.json, 2 PUT probe") {
+                try await expect("1 DELETE probe, 2 GET above, 8 LIST, 1 PUT container.json, 2 PUT probe") {
                     try await container.dewpoint(["container", "create", container.url + "-new", "--id", "iCloud.x.y"])
                 }
                 let mounting = "2 GET container.json, 2 LIST, 1 PUT container.json"
