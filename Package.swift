@@ -264,9 +264,9 @@ let package = Package(
         .testTarget(
             name: "DeviceTests",
             dependencies: [
-                "Control", "ControlAPI", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote",
-                "Replica", "Linux", "Model", "Programs", "S3Server", "Mutations", "SeededRandomness", "TestStores",
-                "VirtualTime",
+                "Control", "ControlAPI", "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Sealing",
+                "Remote", "Replica", "Linux", "Model", "Programs", "S3Server", "Mutations", "SeededRandomness",
+                "TestStores", "VirtualTime",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

@@ -4,19 +4,6 @@ package import Remote
 
 /// A sealed container, before its keys are known: what stands in `container.json`.
 package struct SealedContainer: Sendable {
-    /// `container.json` in plain text; the container's description is sealed.
-    private struct Stub: Codable {
-        var format: Int
-        var uuid: UUID
-    }
-
-    /// The member that the description of every container has.
-    private struct Format: Decodable {
-        var format: Int
-    }
-
-    private static let key = "container.json"
-
     /// What stands at a place.
     package enum Found: Sendable {
         case sealed(SealedContainer)
@@ -39,23 +26,15 @@ package struct SealedContainer: Sendable {
     ///   where there is a keyring.
     package static func look(in base: any ObjectStore) async throws(StoreError) -> Found {
         let text = try await Container.read(base)
-        if let stub = try? ForeignJSON.decode(Stub.self, from: Data(text)), stub.format == Keyring.format {
-            return .sealed(SealedContainer(stub.uuid, base))
-        }
+        if let stub = ContainerStub(text) { return .sealed(SealedContainer(stub.uuid, base)) }
         do throws(StoreError) {
-            if let found = try? ForeignJSON.decode(Format.self, from: Data(text)), found.format >= Keyring.format {
-                guard found.format == Keyring.format else {
-                    let newer = NewerFormat(format: found.format, supported: Keyring.format)
-                    throw StoreError(.invalid, key: key, newer.sentence)
-                }
-                throw StoreError(.corrupt, key: key, "uuid is missing, or is none")
-            }
+            try ContainerStub.refuseFormat(of: text)
             // What is no stub is judged by who opens a plain container.
             return .plain(try Container.open(text, in: base))
         } catch {
             // Where the store does not say, what is wrong with the object is all that is known.
             guard error.code == .corrupt, (try? await KeyringStore.hasKeyring(in: base)) == true else { throw error }
-            throw StoreError(.corrupt, key: key, "\(error.detail); \(besideKeyring)")
+            throw StoreError(.corrupt, key: ContainerStub.key, "\(error.detail); \(besideKeyring)")
         }
     }
 
@@ -76,7 +55,7 @@ package struct SealedContainer: Sendable {
         }
         guard case .plain(let container) = found, try await KeyringStore.hasKeyring(in: base) else { return found }
         throw StoreError(
-            .corrupt, key: key,
+            .corrupt, key: ContainerStub.key,
             "it is that of a plain container, \(container.identity.id); \(besideKeyring); if it was always plain, an "
                 + "interrupted creation has left the keyring: move keyring/ to another place")
     }
@@ -127,22 +106,17 @@ package struct SealedContainer: Sendable {
 
     private func refuseAnother() async throws(KeyringError) {
         do throws(StoreError) {
-            _ = try await base.head(.container(Self.key))
+            _ = try await base.head(.container(ContainerStub.key))
         } catch {
             guard error.code == .notFound else { throw .store(error) }
             return
         }
-        throw .store(StoreError(.preconditionFailed, key: Self.key, "there is already a container here"))
+        throw .store(StoreError(.preconditionFailed, key: ContainerStub.key, "there is already a container here"))
     }
 
     private func createStub() async throws(KeyringError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
-        guard let text = try? encoder.encode(Stub(format: Keyring.format, uuid: uuid)) else {
-            throw .refused("the description of the container cannot be written")
-        }
         do throws(StoreError) {
-            try await base.create(Self.key, .bytes(Array(text)))
+            try await base.create(ContainerStub.key, .bytes(Array(ContainerStub(uuid: uuid).text.utf8)))
         } catch {
             // The write may have landed although it failed.
             guard let found = try? await Self.find(in: base), found.uuid == uuid else { throw .store(error) }

@@ -335,6 +335,11 @@ package struct SealedStore: ObjectStore {
 
     package var isSealed: Bool { true }
 
+    /// That is the sealed one which is read here, and the one in plain text by which others find the container.
+    package func verifyDescription() async throws(StoreError) {
+        try await ContainerStub(uuid: keys.container).verify(in: base)
+    }
+
     // MARK: Keys
 
     private func isPlain(_ key: String) -> Bool { Self.plainPrefixes.contains { key.utf8.starts(with: $0.utf8) } }

@@ -76,7 +76,7 @@ struct Simulation {
 
     /// The container, and devices that are running.
     func startDevices() async throws -> [SimulatedDevice] {
-        try await Container.create(in: world.store(over: world.store), identity: world.identity)
+        try await world.createContainer()
         let devices = (0..<world.scenario.deviceCount).map { number in
             SimulatedDevice(
                 world: world, number: number, name: String(UnicodeScalar(UInt8(ascii: "A") + UInt8(number))),

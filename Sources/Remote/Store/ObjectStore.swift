@@ -68,11 +68,19 @@ package protocol ObjectStore: Sendable {
 
     /// Whether those who have what is stored must learn nothing from it, the lengths of objects included.
     var isSealed: Bool { get }
+
+    /// Checks an object that a sealed store does not show: `container.json` in plain text, which says which container
+    /// it is; what is read through the store is sealed, and elsewhere. A plain store has nothing to check.
+    ///
+    /// - Throws: ``StoreError`` with `notFound` when it is missing, `corrupt` when it is not that of the container; in
+    ///   both cases with what is wrong and what to do.
+    func verifyDescription() async throws(StoreError)
 }
 
 extension ObjectStore {
     package var isSealed: Bool { false }
     package var bodyCopyCount: Int { 0 }
+    package func verifyDescription() async throws(StoreError) {}
 
     /// Streams the bytes of an object of the container; as for an address.
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {

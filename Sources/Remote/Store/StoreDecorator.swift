@@ -41,4 +41,6 @@ extension StoreDecorator {
 
     /// False while there is none behind it.
     package var isSealed: Bool { (try? base(""))?.isSealed ?? false }
+
+    package func verifyDescription() async throws(StoreError) { try await base("container.json").verifyDescription() }
 }

@@ -8,15 +8,16 @@ import Synchronization
 /// Checks that both ends are still what the index knows, before anything is uploaded or applied: absence is never taken
 /// for deletion, and nothing is appended to a container that is no longer this one.
 ///
-/// A check verifies that the backing directory exists, that `container.json` names this container, and that its log
-/// still reaches the last applied commit. Once per run it also verifies that the store keeps the promise of
-/// ``ObjectStore/create(_:_:)``. While a check fails, sync stops, and every attempt checks again: sync resumes by
-/// itself once the problem is fixed.
+/// A check verifies that the backing directory exists, that `container.json` names this container (of an encrypted one,
+/// both the object in plain text and the sealed one), and that its log still reaches the last applied commit. Once per
+/// run it also verifies that the store keeps the promise of ``ObjectStore/create(_:_:)``. While a check fails, sync
+/// stops, and every attempt checks again: sync resumes by itself once the problem is fixed.
 package final class ContainerGuard: Sendable {
     /// The maximum age of the last successful check when a commit is made.
     static let commitAge = Duration.seconds(60)
-    /// Its maximum age when the log is followed: two requests in this time, beside those for the log. A quota that was
-    /// changed is noticed after this time, and a pause of ``PollInterval``, at the latest.
+    /// Its maximum age when the log is followed: two requests in this time, three where the container is encrypted,
+    /// beside those for the log. A quota that was changed is noticed after this time, and a pause of ``PollInterval``, at
+    /// the latest.
     static let followAge = Duration.seconds(300)
 
     /// The maximum age of the last sighting of the newest commit in the store when the next one is added.
@@ -167,16 +168,19 @@ package final class ContainerGuard: Sendable {
     }
 
     private func checkIdentity() async throws {
+        let fault = try await descriptionFault()
         let found: ContainerIdentity
         do throws(StoreError) {
             found = try await Container.open(in: container.store).identity
         } catch {
             guard error.code == .notFound else { throw error }
+            if let fault, fault.code == .corrupt { throw lack(fault) }
             throw FileError(
                 .inputOutput,
                 "the store at \(location) no longer holds a container; nothing is deleted or uploaded until it is "
                     + "restored")
         }
+        if let fault { throw lack(fault) }
         guard found.uuid == container.identity.uuid else {
             throw FileError(
                 .inputOutput,
@@ -184,6 +188,25 @@ package final class ContainerGuard: Sendable {
                     + "nothing is deleted or uploaded; restore the right one, or mount the other with its own --state")
         }
         note(found.settings.quota)
+    }
+
+    /// What is wrong with the `container.json` of an encrypted container, by which others find it: `notFound` or
+    /// `corrupt`.
+    private func descriptionFault() async throws(StoreError) -> StoreError? {
+        do throws(StoreError) {
+            try await container.store.verifyDescription()
+            return nil
+        } catch {
+            guard error.code == .notFound || error.code == .corrupt else { throw error }
+            return error
+        }
+    }
+
+    private func lack(_ fault: StoreError) -> FileError {
+        FileError(
+            .inputOutput,
+            "the store at \(location) lacks the container.json of this encrypted container: \(fault.detail); nothing "
+                + "is deleted or uploaded until then")
     }
 
     private func note(_ quota: ContainerQuota?) {

@@ -130,5 +130,11 @@ package final class WatchedStore: StoreDecorator {
         try await noting(.put) { () async throws(StoreError) in try await base.assemble(key, from: parts) }
     }
 
+    /// A request only where there is something to check.
+    package func verifyDescription() async throws(StoreError) {
+        guard base.isSealed else { return }
+        try await noting(.get) { () async throws(StoreError) in try await base.verifyDescription() }
+    }
+
     // Links are signed on this machine: they say nothing of the store.
 }

@@ -21,6 +21,14 @@ extension World {
         }
     }
 
+    func createContainer() async throws(StoreError) {
+        try await Container.create(in: store(over: store), identity: identity)
+        guard let sealingKeys else { return }
+        // Devices verify that it is there, although they read the sealed one.
+        let stub = ContainerStub(uuid: sealingKeys.container)
+        try await store.create("container.json", .bytes(Array(stub.text.utf8)))
+    }
+
     /// The bytes of an object, as a device would read them.
     ///
     /// - Parameter includingDeleted: Whether objects count that garbage collection has deleted.

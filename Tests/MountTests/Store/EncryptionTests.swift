@@ -442,6 +442,39 @@ extension RealMount {
         }
 
         @Test(.needsDirectory)
+        func `without container.json nothing is created there, no device is let in, and sync says what to put back`()
+            async throws
+        {
+            try await with { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(#"echo text > "$1/f""#, a.point)
+                try await a.sync()
+                try await a.unmount()
+                let stub = container.remote + "/container.json"
+                let text = try String(contentsOfFile: stub, encoding: .utf8)
+                try FileManager.default.moveItem(atPath: stub, toPath: container.directory + "/away.json")
+                try FileManager.default.createDirectory(atPath: b.point, withIntermediateDirectories: true)
+                let opened = try await alone(container, mount(b) + ["--passphrase-file", container.recoveryFile])
+                #expect(opened.status == 66)
+                #expect(opened.errors.contains("there are objects of an encrypted container in "), "\(opened.errors)")
+                let created = try await alone(
+                    container, ["container", "create", container.url, "--id", MountedContainer.identifier])
+                #expect(created.status == 73)
+                #expect(created.errors.contains("nothing was created or changed at"), "\(created.errors)")
+                try await a.mount()
+                try await Command.script(#"echo more > "$1/g""#, a.point)
+                let stopped = try await Command.run(
+                    [container.binary, "sync", a.point, "--wait"], limit: .seconds(30),
+                    environment: container.environment)
+                #expect(!stopped.succeeded)
+                #expect(
+                    stopped.errors.contains("it is missing; put it back as \(text); nothing is"), "\(stopped.errors)")
+                try text.write(toFile: stub, atomically: true, encoding: .utf8)
+                try await a.sync()
+            }
+        }
+
+        @Test(.needsDirectory)
         func `a container that the store puts in its place is not mounted for it`() async throws {
             try await with { container in
                 try await Command.script(#"echo text > "$1/f""#, container.a.point)
