@@ -822,7 +822,10 @@ def read_secret(passphrase_file: str | None) -> Secret:
     code = recovery_code(text)
     if code is not None:
         return Secret("recovery", code)
-    passphrase = text.decode("utf-8", "replace")
+    try:
+        passphrase = text.decode("utf-8")
+    except UnicodeDecodeError:
+        sys.exit("the passphrase is not UTF-8, as it must be")
     # Another keyboard may spell it in other code points.
     return Secret("passphrase", unicodedata.normalize("NFC", passphrase).encode())
 

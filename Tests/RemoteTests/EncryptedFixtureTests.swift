@@ -78,4 +78,19 @@ import Testing
             try await Program.run(["diff", "-r", plain, output])
         }
     }
+
+    @Test(.enabled(if: hasCryptography, "python3-cryptography is not installed; scripts/dependencies test installs it"))
+    func `restore.py refuses a passphrase that is not UTF-8, as Dewpoint does`() async throws {
+        let directory = try TemporaryDirectory()
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let file = directory.file("bytes")
+        try Data([0xff, 0xfe, 0x0a]).write(to: URL(filePath: file))
+        let result = try await Program.result(of: [
+            Self.python, sources.appending(path: "scripts/restore.py").path,
+            try Self.fixtures().appending(path: "encrypted").path, directory.file("out"), "--passphrase-file", file,
+        ])
+        #expect(result.status == 1)
+        #expect(result.errors == "the passphrase is not UTF-8, as it must be\n")
+    }
 }

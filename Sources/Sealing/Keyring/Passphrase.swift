@@ -14,6 +14,8 @@ package enum PersonalSecret: Sendable {
 package struct Passphrase: Sendable, CustomStringConvertible, CustomReflectable {
     /// The longest in bytes: 1024.
     package static let byteLimit = 1024
+    /// For people.
+    package static let tooLong = "a passphrase has 1 to \(byteLimit) bytes; this one has more"
 
     let bytes: [UInt8]
 
@@ -23,7 +25,7 @@ package struct Passphrase: Sendable, CustomStringConvertible, CustomReflectable 
         guard (1...Self.byteLimit).contains(bytes.count) else {
             // Whoever read it may have read no more than that it is too long.
             throw .refused(
-                "a passphrase has 1 to \(Self.byteLimit) bytes; this one \(bytes.isEmpty ? "is empty" : "has more")")
+                bytes.isEmpty ? "a passphrase has 1 to \(Self.byteLimit) bytes; this one is empty" : Self.tooLong)
         }
     }
 

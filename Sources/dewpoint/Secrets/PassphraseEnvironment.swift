@@ -8,15 +8,16 @@ enum PassphraseEnvironment {
     /// A command that prints it.
     static let commandVariable = "DEWPOINT_PASSPHRASE_COMMAND"
 
-    private static let taken = Mutex<String?>(nil)
+    private static let taken = Mutex<[UInt8]?>(nil)
 
-    /// `nil` when there was none.
-    static var passphrase: String? { taken.withLock { $0 } }
+    /// Its bytes, as they were; `nil` when there was none.
+    static var passphrase: [UInt8]? { taken.withLock { $0 } }
 
     /// Must be called first, while there is one thread.
     static func take() {
         guard let text = getenv(variable) else { return }
-        taken.withLock { $0 = String(cString: text) }
+        let bytes = Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
+        taken.withLock { $0 = bytes }
         // Also from where /proc/PID/environ shows it.
         memset(text, 0, strlen(text))
         unsetenv(variable)

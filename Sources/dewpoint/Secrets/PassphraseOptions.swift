@@ -76,13 +76,17 @@ struct PassphraseOptions: ParsableArguments {
 
     private func given() throws -> String? {
         if let passphraseFile { return try Self.firstLine(ofFile: passphraseFile) }
-        if let passphrase = PassphraseEnvironment.passphrase { return passphrase }
+        if let bytes = PassphraseEnvironment.passphrase {
+            return try PassphraseText.decode(bytes, from: "the passphrase in \(PassphraseEnvironment.variable)")
+        }
         return try ProcessInfo.processInfo.environment[PassphraseEnvironment.commandVariable].map { command in
-            Self.firstLine(try PassphraseCommand(command).output())
+            try PassphraseText.decode(
+                firstLineOf: try PassphraseCommand(command).output(),
+                from: "the passphrase that \(PassphraseEnvironment.commandVariable) prints")
         }
     }
 
-    private static func firstLine(ofFile path: String) throws -> String {
+    static func firstLine(ofFile path: String) throws -> String {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw CommandFailure(
                 .notFound, "the passphrase file \(path) cannot be read: \(String(cString: strerror(errno)))")
@@ -98,13 +102,7 @@ struct PassphraseOptions: ParsableArguments {
             let reason = isDirectory.boolValue ? String(cString: strerror(EISDIR)) : error.localizedDescription
             throw CommandFailure(.failed, "the passphrase file \(path) cannot be read: \(reason)")
         }
-        return firstLine(data)
-    }
-
-    private static func firstLine(_ data: Data) -> String {
-        var line = data.prefix { $0 != UInt8(ascii: "\n") }
-        if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-        return String(decoding: line, as: UTF8.self)
+        return try PassphraseText.decode(firstLineOf: data, from: "the passphrase in the file \(path)")
     }
 
     private static func nobodyToAsk(_ url: String?) -> CommandFailure {

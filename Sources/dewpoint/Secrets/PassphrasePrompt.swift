@@ -19,11 +19,11 @@ enum PassphrasePrompt {
             throw CommandFailure(.failed, "nothing was entered; nothing was changed")
         }
         defer { memset(text, 0, strlen(text)) }
-        let answer = String(cString: text)
+        let answer = UnsafeRawBufferPointer(start: text, count: strlen(text))
         // getpass(3) takes the keys that would end the program for letters.
-        guard !answer.utf8.contains(3) else { throw CommandFailure(.failed, "cancelled; nothing was changed") }
+        guard !answer.contains(3) else { throw CommandFailure(.failed, "cancelled; nothing was changed") }
         guard !answer.isEmpty else { throw CommandFailure(.usage, "nothing was entered; nothing was changed") }
-        return answer
+        return try PassphraseText.decode(answer, from: "what was entered")
     }
 
     /// - Returns: Whether there is a terminal that shows it.

@@ -34,7 +34,7 @@ def converse(arguments: list[str], answers: list[tuple[str, str]]) -> tuple[int,
         if waiting and waiting[0][0] in shown.rpartition("\n")[2]:
             # Whatever is typed before the terminal's echo is off would be shown.
             time.sleep(0.2)
-            os.write(terminal, waiting.pop(0)[1].encode())
+            os.write(terminal, waiting.pop(0)[1].encode(errors="surrogateescape"))
     else:
         os.kill(child, 9)
         sys.exit(f"{arguments[1:3]} did not end; it had shown: {shown!r}")
@@ -56,6 +56,9 @@ def main() -> None:
     expect(status == 64, (status, shown))
     status, shown = converse(mount, [(question, "ab\x03c\n")])
     expect(status == 77 and "cancelled" in shown, (status, shown))
+    # Bytes that are not UTF-8.
+    status, shown = converse(mount, [(question, "ab\udcff\udcfe correct\n")])
+    expect(status == 64 and "what was entered is not UTF-8" in shown, (status, shown))
     status, shown = converse(mount, [(question, passphrase + "\n")])
     expect(status == 0 and passphrase not in shown, (status, shown))
 

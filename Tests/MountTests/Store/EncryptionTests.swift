@@ -264,6 +264,40 @@ extension RealMount {
             }
         }
 
+        /// The kinds of bytes are those of the unit tests.
+        @Test func `a passphrase that is not UTF-8 is refused wherever it is given`() async throws {
+            try await with { container in
+                let b = container.b
+                try FileManager.default.createDirectory(atPath: b.point, withIntermediateDirectories: true)
+                let file = container.directory + "/bytes"
+                try Data([0xff, 0xfe] + Array(" correct horse\n".utf8)).write(to: URL(filePath: file))
+                func expect(
+                    _ source: String, _ refused: Command, sourceLocation: SourceLocation = #_sourceLocation
+                ) {
+                    #expect(refused.status == 64, sourceLocation: sourceLocation)
+                    #expect(
+                        refused.errors == "dewpoint: \(source) is not UTF-8, as a passphrase must be\n",
+                        sourceLocation: sourceLocation)
+                }
+                expect(
+                    "the passphrase in the file \(file)",
+                    try await alone(container, mount(b) + ["--passphrase-file", file]))
+                expect(
+                    "the passphrase that DEWPOINT_PASSPHRASE_COMMAND prints",
+                    try await alone(container, mount(b), ["DEWPOINT_PASSPHRASE_COMMAND": "cat '\(file)'"]))
+                var other = container
+                other.passphrase = nil
+                let script = #"DEWPOINT_PASSPHRASE=$(cat "$1") exec "${@:2}""#
+                expect(
+                    "the passphrase in DEWPOINT_PASSPHRASE",
+                    try await Command.run(
+                        ["setsid", "--wait", "bash", "-c", script, "script", file, container.binary] + mount(b),
+                        limit: .seconds(60),
+                        environment: other.environment.merging(
+                            ["XDG_STATE_HOME": container.directory + "/other-home"]) { $1 }))
+            }
+        }
+
         @Test func `a terminal is asked, and shows nothing of the answer`() async throws {
             try await with { container in
                 try FileManager.default.createDirectory(atPath: container.b.point, withIntermediateDirectories: true)
