@@ -59,7 +59,7 @@ package final class S3Store: ObjectStore {
         }
         let download = ObjectDownload(connection, key: key, fullKey: fullKey, range: range)
         try await download.start()
-        return ByteStream(key: key) { () throws(StoreError) in try await download.next() }
+        return ByteStream(key: key) { (take) async throws(StoreError) in try await download.next(take) }
     }
 
     package func put(_ key: String, _ body: Body) async throws(StoreError) {

@@ -1,4 +1,3 @@
-import Crypto
 package import Model
 
 /// Fetches chunks: many with one ranged GET, each verified separately and passed on as soon as it is complete.
@@ -109,28 +108,30 @@ package struct ChunkReader: Sendable {
         _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ next: () -> PackID?, _ received: (Int) -> Void,
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws -> Missing {
-        guard let bytes = try await neighbourly(pieces, isWholeFile, next) else {
+        guard let parts = try await neighbourly(pieces, isWholeFile, next) else {
             return try await fetchOnce(pieces, received, deliver)
         }
-        received(bytes.count)
         var missing = Missing()
-        var used = 0
-        for piece in pieces {
-            let chunk = Array(bytes[used..<used + piece.byteCount])
-            try await hand(piece, chunk, ChunkHash(hashing: chunk), &missing.pieces, deliver)
-            used += piece.byteCount
+        var assembly = ChunkAssembly(of: pieces)
+        for part in parts {
+            received(part.count)
+            part.withUnsafeBytes { assembly.take(.borrowed($0)) }
+            for chunk in assembly.takeChunks() {
+                try await hand(chunk.piece, chunk.bytes, chunk.hash, &missing.pieces, deliver)
+            }
         }
+        missing.pieces += assembly.rest
         return missing
     }
 
-    /// The bytes of a piece from a GET for its surroundings in the pack; `nil` when it should be fetched alone.
+    /// The bytes of a piece, in parts, from a GET for its surroundings in the pack; `nil` when it should be fetched alone.
     private func neighbourly(
         _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ next: () -> PackID?
-    ) async throws -> [UInt8]? {
+    ) async throws -> [ArraySlice<UInt8>]? {
         guard let windows, let first = pieces.first?.stored else { return nil }
         let range = first.offset..<first.offset + pieces.reduce(0) { $0 + Int64($1.byteCount) }
         if range.count <= PackWindows.rangeByteLimit {
-            do throws(StoreError) { return try await windows.bytes(of: first.pack, range) } catch {
+            do throws(StoreError) { return try await windows.bytes(of: first.pack, range).map { [$0] } } catch {
                 guard error.code == .corrupt else { throw error }
                 return nil
             }
@@ -147,44 +148,28 @@ package struct ChunkReader: Sendable {
         assert(Self.batches(of: pieces).count == 1, "the pieces are not one batch")
         let byteCount = pieces.reduce(0) { $0 + Int64($1.byteCount) }
         let range = first.offset..<first.offset + byteCount
-        var rest = pieces
-        var chunk: [UInt8] = []
-        var hasher = SHA256()
+        var assembly = ChunkAssembly(of: pieces)
         var stream: ByteStream?
-        while !rest.isEmpty {
-            let next: [UInt8]?
+        while !assembly.isComplete {
+            let source: ByteStream
             do throws(StoreError) {
-                if stream == nil { stream = try await packs.get(first.pack, range: range) }
-                next = try await stream?.next()
+                source = if let stream { stream } else { try await packs.get(first.pack, range: range) }
+                let hasArrived = try await source.next { piece in
+                    received(piece.count)
+                    assembly.take(piece)
+                }
+                guard hasArrived else { break }
             } catch {
                 guard error.code == .corrupt else { throw error }
                 missing.damage = error
                 break
             }
-            guard let arrived = next else { break }
-            received(arrived.count)
-            var unused = arrived[...]
-            while let piece = rest.first, !unused.isEmpty {
-                // A chunk that arrives in one piece is passed on without a copy.
-                if chunk.isEmpty, unused.count == arrived.count, arrived.count == piece.byteCount {
-                    chunk = arrived
-                    unused = []
-                    chunk.withUnsafeBytes { hasher.update(bufferPointer: $0) }
-                } else {
-                    if chunk.isEmpty { chunk.reserveCapacity(piece.byteCount) }
-                    let part = unused.prefix(piece.byteCount - chunk.count)
-                    part.withUnsafeBytes { hasher.update(bufferPointer: $0) }
-                    chunk.append(contentsOf: part)
-                    unused = unused[part.endIndex...]
-                }
-                guard chunk.count == piece.byteCount else { break }
-                rest.removeFirst()
-                try await hand(piece, chunk, ChunkHash(digest: hasher.finalize()), &missing.pieces, deliver)
-                chunk = []
-                hasher = SHA256()
+            stream = source
+            for chunk in assembly.takeChunks() {
+                try await hand(chunk.piece, chunk.bytes, chunk.hash, &missing.pieces, deliver)
             }
         }
-        missing.pieces += rest
+        missing.pieces += assembly.rest
         return missing
     }
 

@@ -31,7 +31,7 @@ package final class PackReadAhead: Sendable {
         var waiters: [UInt64: Waiter] = [:]
     }
 
-    /// A reader's part: the arrivals that contain its bytes, concatenated outside of the lock.
+    /// A reader's part: the arrivals that contain its bytes.
     private struct Piece {
         var arrivals: ArraySlice<[UInt8]> = []
         /// How much of the first arrival precedes the part.
@@ -89,8 +89,8 @@ package final class PackReadAhead: Sendable {
     /// - Parameters:
     ///   - range: A whole file's bytes in the pack.
     ///   - next: Returns the pack that is expected to be read after this one; called when needed.
-    /// - Returns: The bytes, not verified; `nil` when the caller should fetch them itself.
-    func bytes(of pack: PackID, _ range: Range<Int64>, next: () -> PackID?) async -> [UInt8]? {
+    /// - Returns: The bytes as they arrived, not verified; `nil` when the caller should fetch them itself.
+    func bytes(of pack: PackID, _ range: Range<Int64>, next: () -> PackID?) async -> [ArraySlice<UInt8>]? {
         guard range.count <= Self.rangeByteLimit else { return nil }
         let (part, wantsNext) = state.withLock { state in
             let part = Self.part(pack, range, &state, begin)
@@ -109,14 +109,16 @@ package final class PackReadAhead: Sendable {
         case .wait(let stretch): piece = await arrival(of: range, in: stretch)
         }
         guard !piece.arrivals.isEmpty else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(range.count)
+        var parts: [ArraySlice<UInt8>] = []
+        var left = range.count
         var skipped = piece.skipped
         for arrival in piece.arrivals {
-            bytes.append(contentsOf: arrival[skipped...].prefix(range.count - bytes.count))
+            let part = arrival[skipped...].prefix(left)
+            parts.append(part)
+            left -= part.count
             skipped = 0
         }
-        return bytes
+        return parts
     }
 
     private static func part(

@@ -50,7 +50,7 @@ package final class PackWindows: Sendable {
 
     /// - Parameter range: Byte offsets in the pack.
     /// - Returns: The bytes, not verified; `nil` when the caller should fetch the range itself.
-    func bytes(of pack: PackID, _ range: Range<Int64>) async throws(StoreError) -> [UInt8]? {
+    func bytes(of pack: PackID, _ range: Range<Int64>) async throws(StoreError) -> ArraySlice<UInt8>? {
         let index = range.lowerBound / Self.windowByteCount
         let start = index * Self.windowByteCount
         guard Int64(range.count) <= Self.rangeByteLimit, range.upperBound <= start + Self.windowByteCount else {
@@ -65,7 +65,7 @@ package final class PackWindows: Sendable {
         case .fetch: window = try await fetch(place, from: start)
         }
         guard let window, window.count >= range.upperBound - start else { return nil }
-        return Array(window[Int(range.lowerBound - start)..<Int(range.upperBound - start)])
+        return window[Int(range.lowerBound - start)..<Int(range.upperBound - start)]
     }
 
     private static func next(_ place: WindowKey, _ state: inout State) -> Part {

@@ -55,19 +55,23 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: StoreDecorator
     private func receive(_ stream: ByteStream) -> ByteStream {
         let key = stream.key
         let rest = SharedMutex(Mutex<ArraySlice<UInt8>>([]))
-        return ByteStream(key: key) { () throws(StoreError) in
+        return ByteStream(key: key) { (take) async throws(StoreError) in
             var pending = rest.value.withLock { $0 }
             if pending.isEmpty {
-                guard let piece = try await stream.next() else { return nil }
-                // Without a limit, pieces pass as they are.
-                guard self.sliceByteCount(.down) != nil else { return piece }
-                pending = piece[...]
+                var held: [UInt8]?
+                let hasArrived = try await stream.next { piece in
+                    // Without a limit, pieces pass as they are.
+                    if self.sliceByteCount(.down) == nil { take(piece) } else { held = piece.bytes }
+                }
+                guard let held else { return hasArrived }
+                pending = held[...]
             }
             let slice = pending.prefix(self.sliceByteCount(.down) ?? pending.count)
             let left = pending.dropFirst(slice.count)
             rest.value.withLock { $0 = left }
             try await self.pass(slice.count, .down, key)
-            return Array(slice)
+            take(.array(Array(slice)))
+            return true
         }
     }
 

@@ -65,13 +65,15 @@ final class ObjectDownload: Sendable {
         body.take(response)
     }
 
-    /// - Returns: The next piece, not empty; `nil` at the end.
-    func next() async throws(StoreError) -> [UInt8]? {
+    /// Passes on the next piece, not empty.
+    ///
+    /// - Returns: `false` at the end.
+    func next(_ take: (ByteStream.Piece) -> Void) async throws(StoreError) -> Bool {
         while true {
             let (position, end) = state.withLock { ($0.position, $0.end) }
             guard position < end else {
                 body.end()
-                return nil
+                return false
             }
             let piece: ByteBuffer?
             let reason: String
@@ -88,18 +90,19 @@ final class ObjectDownload: Sendable {
                 reason = fault.sentence
             }
             guard let piece else {
-                if isWhole, state.withLock({ $0.isOpen }) { return nil }
+                if isWhole, state.withLock({ $0.isOpen }) { return false }
                 try await resume(from: position, to: end, because: reason)
                 continue
             }
             // Bytes beyond the requested range are not passed on.
-            let bytes = Array(piece.readableBytesView.prefix(Int(min(Int64(piece.readableBytes), end - position))))
-            guard !bytes.isEmpty else { continue }
+            let count = min(Int64(piece.readableBytes), end - position)
+            guard count > 0 else { continue }
             state.withLock { state in
-                state.position += Int64(bytes.count)
+                state.position += count
                 state.resumeCount = 0
             }
-            return bytes
+            piece.withUnsafeReadableBytes { take(.borrowed(UnsafeRawBufferPointer(rebasing: $0.prefix(Int(count))))) }
+            return true
         }
     }
 

@@ -80,11 +80,12 @@ package final class WatchedStore: StoreDecorator {
     }
 
     private func watching(_ stream: ByteStream) -> ByteStream {
-        ByteStream(key: stream.key) { () throws(StoreError) in
+        ByteStream(key: stream.key) { (take) async throws(StoreError) in
             do throws(StoreError) {
-                let piece = try await stream.next()
-                if let piece { self.instruments.downloadedBytes.increment(by: piece.count) }
-                return piece
+                return try await stream.next { piece in
+                    self.instruments.downloadedBytes.increment(by: piece.count)
+                    take(piece)
+                }
             } catch {
                 self.note(error, begun: .zero)
                 self.instruments.failed(.get, error.code.rawValue)
