@@ -16,6 +16,8 @@ extension Download {
         case fill
         /// Fetches only demanded pieces, so that readers never queue behind the fill.
         case demanded
+        /// Fetches the file's first bytes for readers that want no more.
+        case head
         /// Gives up when nothing arrives.
         case watch
         /// Returns when the download is cancelled.
@@ -34,12 +36,19 @@ extension Download {
         }
         let now = context.environment.uptime()
         let plan = withState { $0.begin(now: now) }
-        // Never awaited: it is cancelled when all pieces are local.
-        async let _ = fetchHead(plan.head)
         await withTaskGroup(of: Worker.self) { group in
-            group.addTask {
-                await self.workOnDemand()
-                return .demanded
+            // Not waited for: it is cancelled when all pieces are local.
+            if let head = plan.head {
+                group.addTask {
+                    await self.fetchHead(head)
+                    return .head
+                }
+            }
+            if plan.fetchesDemanded {
+                group.addTask {
+                    await self.workOnDemand()
+                    return .demanded
+                }
             }
             for worker in 0..<plan.fillWidth {
                 group.addTask {
@@ -62,8 +71,11 @@ extension Download {
                 switch worker {
                 case .fill:
                     fillers -= 1
+                    guard fillers == 0 else { break }
                     // Once the fill has finished, there is no piece left to demand, and then no download to watch.
-                    if fillers == 0 { demands.finish() }
+                    demands.finish()
+                    if !plan.fetchesDemanded { group.cancelAll() }
+                case .head: break
                 case .demanded, .watch, .cancellation:
                     group.cancelAll()
                 }
@@ -85,8 +97,7 @@ extension Download {
     }
 
     /// Fetches the file's first bytes for readers that want no more, if the record names them separately.
-    private func fetchHead(_ stored: Content.Piece.Stored?) async {
-        guard let stored else { return }
+    private func fetchHead(_ stored: Content.Piece.Stored) async {
         var head: [UInt8]?
         do throws(StoreError) {
             head = try await context.reader.head(of: stored)

@@ -7,6 +7,8 @@ extension DownloadState {
     struct Plan {
         /// How many workers fill the file: 1 to ``width``.
         let fillWidth: Int
+        /// Whether one more worker fetches demanded pieces: when only one is missing, there is nothing to choose from.
+        let fetchesDemanded: Bool
         /// The first piece, if its head is fetched with a GET of its own.
         let head: Content.Piece.Stored?
     }
@@ -29,6 +31,7 @@ extension DownloadState {
         let missing = pieces.count - have.presentCount
         return Plan(
             fillWidth: options.isParallel ? max(1, min(Self.width, missing)) : 1,
+            fetchesDemanded: missing > 1 || isHeadComing,
             head: isHeadComing ? pieces[0].stored : nil)
     }
 

@@ -122,7 +122,7 @@ extension DownloadRun {
     /// An idle worker asks for a batch.
     private mutating func begin(isDemanded: Bool) {
         let others = works.filter { $0.isDemanded == isDemanded }.count
-        guard others < (isDemanded ? 1 : plan.fillWidth) else { return }
+        guard others < (isDemanded ? (plan.fetchesDemanded ? 1 : 0) : plan.fillWidth) else { return }
         guard let batch = state.nextBatch(onlyDemanded: isDemanded) else { return }
         transcript.append("\(batch)")
         let taken = Set(works.flatMap(\.batch.pieces)).union(written)

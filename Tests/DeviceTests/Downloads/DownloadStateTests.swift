@@ -221,7 +221,10 @@ import Testing
     func `there are no more workers than missing pieces`(found: [Int], width: Int) {
         var parallel = state(found: found)
         for index in found { _ = parallel.pieceFound(index) }
-        #expect(parallel.begin(now: .zero).fillWidth == width)
+        let plan = parallel.begin(now: .zero)
+        #expect(plan.fillWidth == width)
+        // A reader can demand no other piece than the one that is being fetched.
+        #expect(plan.fetchesDemanded == (width > 1))
         var single = state(isParallel: false)
         #expect(single.begin(now: .zero).fillWidth == 1)
     }
