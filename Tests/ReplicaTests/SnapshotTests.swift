@@ -110,6 +110,9 @@ import Testing
             try b.replica.read { try $0.attributes(of: .root).linkCount }
                 == a.replica.read { try $0.attributes(of: .root).linkCount })
         #expect(try b.replica.check() == [])
+        #expect(try b.replica.read { try $0.totals() } == a.replica.read { try $0.totals() })
+        #expect(try b.replica.read { try $0.totals() }.itemCount == 111)
+        #expect(try b.replica.read { try $0.usedByteCount() } == a.replica.read { try $0.usedByteCount() })
         #expect(try b.replica.read { try $0.outbox.count() } == 0)
         try b.killAndOpen()
         #expect(b.replica.applied == 9)

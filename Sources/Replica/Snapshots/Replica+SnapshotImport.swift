@@ -123,16 +123,36 @@ struct SnapshotImport {
 
     private func copyItems() throws {
         let start = try Self.start(Rows(database: database))
-        // Indexes are rebuilt afterwards: inserting by random ids would touch each page again and again.
-        let indexes = try Row.fetchAll(
+        // Indexes are rebuilt afterwards: inserting by random ids would touch each page again and again. And for what a
+        // trigger is to see, SQLite keeps all rows before it inserts the first.
+        let dropped = try Row.fetchAll(
             database,
-            sql:
-                "SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND tbl_name = 'entries' AND sql NOT NULL"
-        ).map { ($0[0] as String, $0[1] as String) }
-        for (name, _) in indexes { try database.execute(sql: "DROP INDEX main.\(name)") }
+            sql: """
+                SELECT type, name, sql FROM main.sqlite_master WHERE sql NOT NULL
+                AND (type = 'index' AND tbl_name = 'entries' OR type = 'trigger' AND tbl_name IN ('entries', 'inodes'))
+                """
+        ).map { (type: $0[0] as String, name: $0[1] as String, definition: $0[2] as String) }
+        for each in dropped { try database.execute(sql: "DROP \(each.type) main.\(each.name)") }
         try copyInodes(from: start)
         try copyEntries(from: start)
-        for (_, definition) in indexes { try database.execute(sql: definition) }
+        for each in dropped { try database.execute(sql: each.definition) }
+        try count(from: start)
+    }
+
+    /// Counts what the triggers would have counted.
+    private func count(from start: Int64) throws {
+        // Lengths in another device's records may be of any size, and sum() fails when it overflows.
+        func sum(_ value: String, _ source: String) -> String {
+            "(SELECT coalesce(sum(x >> 32) * 4294967296 + sum(x & 4294967295), 0) FROM (SELECT \(value) AS x \(source)))"
+        }
+        let files = "FROM main.inodes WHERE id > \(start) AND kind = 0"
+        try database.execute(
+            sql: """
+                UPDATE main.totals SET items = items + (SELECT count(*) FROM main.entries),
+                    files = files + (SELECT count(*) \(files)), bytes = bytes + \(sum("size", files)),
+                    absent_items = absent_items + (SELECT count(*) \(files));
+                UPDATE main.usage SET bytes = bytes + \(sum("record_bytes(base)", "FROM main.entries"));
+                """)
     }
 
     private func copyInodes(from start: Int64) throws {
