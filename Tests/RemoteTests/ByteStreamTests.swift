@@ -29,7 +29,7 @@ private struct LendingStore: StoreDecorator {
         }
     }
 
-    @Test func `borrowed pieces are copied for a reader who wants arrays`() async throws {
+    @Test func `borrowed pieces are copied for a reader that wants arrays`() async throws {
         let stream = lending([[1, 2], [3]])
         #expect(try await stream.next() == [1, 2])
         #expect(try await stream.next() == [3])

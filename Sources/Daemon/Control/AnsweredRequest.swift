@@ -54,7 +54,7 @@ extension ControlExchange {
             return try await perform()
         } catch let error as FileError where error.code == .treeIncomplete {
             try await daemon.fileSystem.wholeTree()
-            return try await perform()
+            return try await inTree(perform)
         }
     }
 

@@ -14,7 +14,8 @@ extension FileSystem {
             guard error.code == .treeIncomplete else { throw error }
             return .pending { [self] () async throws(FileError) in
                 try await wholeTree()
-                return try await body().value
+                // What was shown may have been withdrawn, and another snapshot's root be shown by now.
+                return try await inTree(body).value
             }
         }
     }

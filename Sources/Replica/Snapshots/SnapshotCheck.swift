@@ -49,7 +49,8 @@ struct SnapshotCheck {
                 """)
         while let row = try counts.next() { directoryCounts[row[0]] = row[1] }
         let rows = try Row.fetchCursor(
-            database, sql: "SELECT \(SnapshotColumns.names), record, number, root.row \(condition) ORDER BY name")
+            database,
+            sql: "SELECT \(SnapshotColumns.names), record, number, root.row \(condition) ORDER BY name COLLATE BINARY")
         var items: [SnapshotRootItem] = []
         while let row = try rows.next() {
             let record = try record(row)

@@ -98,6 +98,23 @@ import Testing
         try b.fileSystem.shutDown()
     }
 
+    @Test func `a request is repeated until the tree is there, also when another snapshot's root is shown meanwhile`()
+        async throws
+    {
+        let b = try await TestDevice.start(on: store, name: "B", options: Self.options)
+        let attempts = Mutex(0)
+        let answer = try b.fileSystem.inTree { () throws(FileError) -> Answer<Int> in
+            let count = attempts.withLock { count in
+                count += 1
+                return count
+            }
+            guard count > 2 else { throw FileError(.treeIncomplete, "shown") }
+            return .ready(count)
+        }
+        #expect(try await answer.value == 3)
+        try await b.close()
+    }
+
     @Test func `the kernel is told what to show, and again when the tree is there`() async throws {
         let (a, _) = try await filled()
         let kernel = NamesTold()
