@@ -261,8 +261,10 @@ package struct ItemVersions: Sendable {
     }
 
     private func showReplaced(_ entry: Entry, now number: InodeNumber) throws(FileError) {
-        files.kernel.entryChanged(entry.name, in: entry.parent)
-        files.kernel.inodeChanged(entry.inode, bytes: true)
+        files.kernel.publish(
+            number == entry.inode
+                ? [.inodeChanged(number, bytes: true), .attributesChanged(number)]
+                : [.replaced(EntryName(entry.name, in: entry.parent), old: entry.inode, new: number)])
         if number != entry.inode {
             try files.becameOrphan(entry.inode)
         }

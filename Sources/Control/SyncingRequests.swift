@@ -37,7 +37,7 @@ extension DeletionsRequest: DoneOrder {
         while true {
             let restored = try daemon.replica.change { try $0.restoreDeletions(limit: Self.restoreBatch) }
             if restored.isEmpty { return }
-            for name in restored { daemon.kernel.entryChanged(name.name, in: name.parent) }
+            daemon.kernel.publish(restored.map { .appeared(EntryName($0.name, in: $0.parent), $0.inode, $0.kind) })
         }
     }
 }

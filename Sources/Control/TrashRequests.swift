@@ -36,7 +36,7 @@ extension RestoreDeletedRequest: PerformedOrder {
                 throw error.fileError
             }
         }
-        var restored: [(name: ItemName, parent: InodeNumber)] = []
+        var restored: [RestoredName] = []
         try daemon.replica.change { transaction in
             for state in order where try transaction.rows.entry(of: state.record.id) == nil {
                 let parent = try transaction.rows.directory(of: state.record.parent) ?? .root
@@ -44,11 +44,11 @@ extension RestoreDeletedRequest: PerformedOrder {
                 let name =
                     isTaken ? try transaction.rows.freeName(for: state.record.name, in: parent) : state.record.name
                 try transaction.outbox.dequeueDeletion(state.record.id)
-                try transaction.restore(state.record, content: contents[state.record.id], in: parent, as: name)
-                restored.append((name, parent))
+                restored.append(
+                    try transaction.restore(state.record, content: contents[state.record.id], in: parent, as: name))
             }
         }
-        for entry in restored { daemon.kernel.entryChanged(entry.name, in: entry.parent) }
+        daemon.kernel.publish(restored.map { .appeared(EntryName($0.name, in: $0.parent), $0.inode, $0.kind) })
         daemon.activity.noteLocalChange()
         guard let entry = try daemon.replica.read({ try $0.entry(of: item) }) else {
             throw FileError(.notFound, "the item was deleted again")

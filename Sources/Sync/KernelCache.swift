@@ -15,6 +15,9 @@ package protocol KernelCache: Sendable {
     /// The attributes changed, and the kernel must know when this returns. It takes no lock for that which a request
     /// could hold, as long as the file is open.
     func attributesChangedNow(_ inode: InodeNumber)
+    /// The tree changed without a program's doing, in this order: the kernel's caches are invalidated, and programs that
+    /// watch what changed are told by the kernel.
+    func publish(_ changes: [TreeChange])
     /// The kernel is asked to drop inodes that only its cache of names holds. It forgets them then.
     func release(_ inodes: [InodeNumber])
     /// Returns when the kernel has received all queued notifications.
@@ -31,6 +34,7 @@ package struct NoKernelCache: KernelCache {
     package func entryChanged(_ name: ItemName, in parent: InodeNumber) {}
     package func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {}
     package func inodeChanged(_ inode: InodeNumber, bytes: Bool) {}
+    package func publish(_ changes: [TreeChange]) {}
     package func attributesChangedNow(_ inode: InodeNumber) {}
     package func release(_ inodes: [InodeNumber]) {}
     package func drain() async {}

@@ -107,7 +107,7 @@ package struct Eviction {
         metrics.counter(.evictions).increment()
         metrics.counter(.evictedBytes).increment(by: inode.attributes.size)
         files.open.inode(number)?.evicted()
-        files.kernel.inodeChanged(number, bytes: true)
+        files.kernel.publish([.inodeChanged(number, bytes: true), .attributesChanged(number)])
         events.ubiquityAttributes(UbiquityKeys.downloading, of: number)
     }
 

@@ -172,12 +172,15 @@ package final class Downloads: Sendable {
         defer { publish(.arrived(was: old, now: new)) }
         if new == old {
             openFiles.inode(old)?.arrived(download.staging)
-            kernel.inodeChanged(old, bytes: false)
+            kernel.publish([.arrived(old)])
             return nil
         }
         // First, since a later step may fail, and the older bytes would stay forever.
         orphans.insert(old)
-        for entry in try replica.look({ try $0.entries(of: new) }) { kernel.entryChanged(entry.name, in: entry.parent) }
+        kernel.publish(
+            try replica.look { try $0.entries(of: new) }.map {
+                .replaced(EntryName($0.name, in: $0.parent), old: old, new: new)
+            })
         return old
     }
 

@@ -17,6 +17,7 @@ final class KernelLink: KernelCache {
     }
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) { cache.inodeChanged(inode, bytes: bytes) }
     func attributesChangedNow(_ inode: InodeNumber) { cache.attributesChangedNow(inode) }
+    func publish(_ changes: [TreeChange]) { cache.publish(changes) }
     func release(_ inodes: [InodeNumber]) { cache.release(inodes) }
     func drain() async { await cache.drain() }
     func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void) {

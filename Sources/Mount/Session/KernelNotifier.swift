@@ -71,6 +71,8 @@ final class KernelNotifier: KernelCache {
         enqueue { $0.add(name, in: parent, removed: inode, limit: Self.pendingLimit) }
     }
 
+    func publish(_ changes: [TreeChange]) { changes.forEach(invalidate) }
+
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) {
         enqueue { $0.inodes[inode] = bytes || $0.inodes[inode] ?? false }
     }

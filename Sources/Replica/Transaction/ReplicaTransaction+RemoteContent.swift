@@ -49,11 +49,11 @@ extension ReplicaTransaction {
 
     /// Keeps a link target that lost: it becomes a new item under `name`, and waits to be uploaded.
     /// - Throws: `exists` when the name is taken; `notFound`.
-    package func keepLink(to target: LinkTarget, like entry: Entry, as name: ItemName) throws {
+    package func keepLink(to target: LinkTarget, like entry: Entry, as name: ItemName) throws -> InodeNumber {
         let row = try rows.inodeRow(entry.inode)
         var new = NewItem.symbolicLink(to: target.string)
         (new.owner, new.group) = (row.attributes.owner, row.attributes.group)
-        _ = try make(new, as: name, in: entry.parent)
+        return try make(new, as: name, in: entry.parent).inode
     }
 
     /// Gives an entry a fresh inode that is not local.

@@ -6,6 +6,8 @@ package import Model
 package struct RestoredName: Hashable, Sendable {
     package var name: ItemName
     package var parent: InodeNumber
+    package var inode: InodeNumber
+    package var kind: ItemKind
 }
 
 /// Restored deletions and versions.
@@ -37,15 +39,16 @@ extension ReplicaTransaction {
     /// - Throws: `exists` when the name is taken.
     package func restore(
         _ record: ItemRecord, content: Content?, in parent: InodeNumber, as name: ItemName
-    ) throws {
+    ) throws -> RestoredName {
         var record = record
         record.name = name
-        _ = try insert(record, content: content, in: parent, number: 0)
+        let inode = try insert(record, content: content, in: parent, number: 0)
         guard let entry = try rows.entry(of: record.id) else { throw FileError(.notFound, name.string) }
         // The container no longer has the item.
         try clearBase(entry)
         try touch(parent)
         try outbox.enqueue(record.id)
+        return RestoredName(name: name, parent: parent, inode: inode, kind: record.kind)
     }
 
     /// Restores unconfirmed local deletions from the container's state: a file's bytes are not local.
@@ -89,7 +92,7 @@ extension ReplicaTransaction {
             if let entry = try rows.entry(of: item) { try setBase(entry, record: record, number: deleted.number) }
             try outbox.enqueue(item)
         }
-        restored.append(RestoredName(name: name, parent: parent))
+        restored.append(RestoredName(name: name, parent: parent, inode: inode, kind: record.kind))
         return inode
     }
 }

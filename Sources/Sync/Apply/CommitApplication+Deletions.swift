@@ -75,7 +75,7 @@ extension CommitApplication {
 
     mutating func remove(_ entry: Entry) throws {
         let removed = try transaction.remove(entry)
-        effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
+        effects.changes.append(.removed(EntryName(entry), entry.inode, entry.kind))
         if removed.linkCount == 0 || removed.kind == .directory { effects.orphans.append(entry.inode) }
     }
 
@@ -119,7 +119,7 @@ extension CommitApplication {
                 else { continue }
                 revived.remove(item)
                 let removed = try transaction.removeAgain(entry)
-                effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
+                effects.changes.append(.removed(EntryName(entry), entry.inode, entry.kind))
                 effects.orphans.append(removed.inode)
                 effects.queued = true
                 wasRemoved = true

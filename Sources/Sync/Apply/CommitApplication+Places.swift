@@ -25,8 +25,9 @@ extension CommitApplication {
         }
         guard let current = try rows.entry(of: record.id) else { return entry }
         let moved = try transaction.move(current, to: directory, as: record.name)
-        effects.kernel.append(.entryChanged(current.name, current.parent))
-        effects.kernel.append(.entryChanged(record.name, directory))
+        effects.changes.append(
+            .moved(
+                from: EntryName(current), to: EntryName(record.name, in: directory), current.inode, current.kind))
         return moved
     }
 
@@ -58,8 +59,8 @@ extension CommitApplication {
             try transaction.outbox.enqueue(item)
             effects.queued = true
         }
-        effects.kernel.append(.entryChanged(entry.name, entry.parent))
-        effects.kernel.append(.entryChanged(name, old))
+        effects.changes.append(
+            .moved(from: EntryName(entry), to: EntryName(name, in: old), entry.inode, entry.kind))
         effects.displaced.append(entry.inode)
         effects.log.append("undid the move of \(entry.name): another device moved the directory above it")
         return true

@@ -1,3 +1,4 @@
+import Foundation
 import Model
 import Remote
 import Replica
@@ -76,6 +77,8 @@ extension CommitApplication {
         _ decision: Reconcile, on entry: Entry, with record: ItemRecord
     ) throws {
         var entry = entry
+        let seen = try rows.inode(entry.inode)
+        let xattrs = try rows.xattrs(of: entry.inode)
         if decision.takesRemotePlace { entry = try place(entry, as: record) }
         if let target = decision.losingTarget { try keepLink(target, like: entry) }
         try carryOutBytes(decision, on: entry, with: record)
@@ -89,7 +92,10 @@ extension CommitApplication {
         try transaction.setMetadata(now.inode, from: merged)
         if before.linkCount > 1, record.kind != .directory { try shareMetadata(of: now) }
         // The kernel caches a link's target as it caches bytes.
-        effects.kernel.append(.inodeChanged(now.inode, bytes: record.kind == .symbolicLink))
+        effects.changes.append(.inodeChanged(now.inode, bytes: record.kind == .symbolicLink))
+        if try isVisible(decision, on: now, seen: seen, xattrs: xattrs) {
+            effects.changes.append(.attributesChanged(now.inode))
+        }
         if now.conflicts != decision.conflicts {
             try transaction.history.setConflicts(decision.conflicts, of: now)
             noteConflicts(decision.conflicts, of: now)
@@ -107,6 +113,16 @@ extension CommitApplication {
             try transaction.outbox.enqueue(record.id)
             effects.queued = true
         }
+    }
+
+    /// Whether programs see a difference that is none of names and of local bytes. A directory's time is one of names.
+    private func isVisible(
+        _ decision: Reconcile, on entry: Entry, seen: Inode, xattrs: [AttributeName: Data]
+    ) throws -> Bool {
+        let (before, now) = (seen.attributes, try rows.attributes(of: entry.inode))
+        let isOtherTime = (before.localModified ?? before.modified) != (now.localModified ?? now.modified)
+        return before.mode != now.mode || before.size != now.size || isOtherTime && now.kind != .directory
+            || xattrs != decision.xattrs || seen.target != decision.target || entry.conflicts != decision.conflicts
     }
 
     /// Hard links are one inode here and several items in the container: changing one changes them all.
@@ -158,8 +174,8 @@ extension CommitApplication {
 
     mutating func keepLink(_ target: LinkTarget, like entry: Entry) throws {
         let name = try rows.freeName(for: entry.name, in: entry.parent)
-        try transaction.keepLink(to: target, like: entry, as: name)
-        effects.kernel.append(.entryChanged(name, entry.parent))
+        let inode = try transaction.keepLink(to: target, like: entry, as: name)
+        effects.changes.append(.appeared(EntryName(name, in: entry.parent), inode, .symbolicLink))
         effects.queued = true
         effects.log.append("\(entry.name) was changed on another device; the local link is now \(name)")
     }
@@ -168,13 +184,16 @@ extension CommitApplication {
         let before = try rows.inode(entry.inode)
         guard let content = contents[record.id] else {
             try transaction.setUnknownContent(entry, record: record)
-            effects.kernel.append(.inodeChanged(entry.inode, bytes: true))
+            effects.changes.append(.inodeChanged(entry.inode, bytes: true))
             return
         }
         let inode = try transaction.setContent(
             entry, content: content, modified: record.modified, inUse: isOpen(entry.inode))
-        effects.kernel.append(.entryChanged(entry.name, entry.parent))
-        effects.kernel.append(.inodeChanged(entry.inode, bytes: inode == entry.inode && !before.isLocal))
+        if inode == entry.inode {
+            effects.changes.append(.inodeChanged(inode, bytes: !before.isLocal))
+        } else {
+            effects.changes.append(.replaced(EntryName(entry), old: entry.inode, new: inode))
+        }
         if inode != entry.inode { effects.orphans.append(entry.inode) }
         // The file was local, so it is downloaded again; unless the entry's bytes are local already.
         if before.isLocal, try rows.inode(inode).hasIncoming || inode != entry.inode {
@@ -192,7 +211,8 @@ extension CommitApplication {
             let copy = try rows.freeName(for: entry.name, in: entry.parent)
             let moved = try transaction.move(entry, to: entry.parent, as: copy)
             try transaction.reidentify(moved)
-            effects.kernel.append(.entryChanged(copy, entry.parent))
+            effects.changes.append(
+                .moved(from: EntryName(entry), to: EntryName(copy, in: entry.parent), entry.inode, entry.kind))
             effects.queued = true
         } else {
             try remove(entry)

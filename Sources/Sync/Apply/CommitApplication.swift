@@ -146,7 +146,7 @@ struct CommitApplication {
         try transaction.outbox.dequeueDeletion(item)
         revived.insert(item)
         let inode = try transaction.insert(deleted.record, content: nil, in: above, number: deleted.number)
-        effects.kernel.append(.entryChanged(deleted.record.name, above))
+        effects.changes.append(.appeared(EntryName(deleted.record.name, in: above), inode, .directory))
         effects.log.append("\(deleted.record.name) was deleted here, but has a new item in it; restoring it")
         return inode
     }
@@ -165,7 +165,7 @@ struct CommitApplication {
         if let entry = try rows.entry(of: record.id), !record.conflicts.isEmpty {
             try transaction.history.setConflicts(record.conflicts, of: entry)
         }
-        effects.kernel.append(.entryChanged(record.name, directory))
+        effects.changes.append(.appeared(EntryName(record.name, in: directory), inode, record.kind))
         if directory == .root, record.parent != .root {
             try transaction.outbox.enqueue(record.id)
             effects.queued = true
@@ -218,15 +218,16 @@ struct CommitApplication {
         try transaction.history.setConflicts(record.conflicts, of: entry)
         try transaction.setBase(entry, record: record, number: commit.sequence)
         try transaction.outbox.dequeueAll(record.id)
-        effects.kernel.append(.inodeChanged(entry.inode, bytes: false))
+        effects.changes.append(.inodeChanged(entry.inode, bytes: false))
     }
 
     /// Frees a name for the item that has it in the container, by renaming the local occupant.
     mutating func makeRoom(_ occupant: Entry) throws {
         let name = try rows.freeName(for: occupant.name, in: occupant.parent)
         let moved = try transaction.move(occupant, to: occupant.parent, as: name)
-        effects.kernel.append(.entryChanged(occupant.name, occupant.parent))
-        effects.kernel.append(.entryChanged(name, occupant.parent))
+        effects.changes.append(
+            .moved(
+                from: EntryName(occupant), to: EntryName(name, in: occupant.parent), occupant.inode, occupant.kind))
         effects.displaced.append(occupant.inode)
         guard let item = moved.item else { return }
         let parent = try itemID(of: occupant.parent)

@@ -53,14 +53,7 @@ final class CommitApplier: Sendable {
                 """, metadata: ["commit": "\(commit.sequence)"])
         }
         for line in effects.log { context.logger.notice("\(line)", metadata: ["commit": "\(commit.sequence)"]) }
-        let kernel = local.kernel
-        for effect in effects.kernel {
-            switch effect {
-            case .entryChanged(let name, let parent): kernel.entryChanged(name, in: parent)
-            case .entryRemoved(let name, let parent, let inode): kernel.entryRemoved(name, in: parent, inode: inode)
-            case .inodeChanged(let inode, let bytes): kernel.inodeChanged(inode, bytes: bytes)
-            }
-        }
+        local.kernel.publish(effects.changes)
         for inode in effects.orphans { try local.becameOrphan(inode) }
         effects.downloads.forEach(local.requestDownload)
         if effects.queued { context.activity.noteLocalChange() }
@@ -82,13 +75,8 @@ extension CommitApplier {
 
 /// What remains to be done after the transaction of a commit.
 struct ApplicationEffects: Sendable {
-    enum Kernel: Sendable {
-        case entryChanged(ItemName, InodeNumber)
-        case entryRemoved(ItemName, InodeNumber, InodeNumber)
-        case inodeChanged(InodeNumber, bytes: Bool)
-    }
-
-    var kernel: [Kernel] = []
+    /// In the order in which they were made.
+    var changes: [TreeChange] = []
     var orphans: [InodeNumber] = []
     var downloads: [InodeNumber] = []
     /// Inodes that were displaced or moved back without being items of the commit.
@@ -97,4 +85,8 @@ struct ApplicationEffects: Sendable {
     /// Whether a commit of this device is unknown here; told once.
     var isPutBack = false
     var log: [String] = []
+}
+
+extension EntryName {
+    init(_ entry: Entry) { self.init(entry.name, in: entry.parent) }
 }

@@ -163,6 +163,7 @@ import Testing
         }
         func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {}
         func inodeChanged(_ inode: InodeNumber, bytes: Bool) {}
+        func publish(_ changes: [TreeChange]) { changes.forEach(invalidate) }
         func attributesChangedNow(_ inode: InodeNumber) {}
         func release(_ inodes: [InodeNumber]) {}
         func drain() async {}
