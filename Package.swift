@@ -172,8 +172,8 @@ let package = Package(
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "NamedMounts", "Dashboard", "Daemon", "RemoteS3", "Sealing", "Remote", "ControlClient", "ControlAPI",
-                "MetadataPredicate", "Linux", "Model",
+                "NamedMounts", "Dashboard", "Daemon", "Mount", "RemoteS3", "Sealing", "Remote", "ControlClient",
+                "ControlAPI", "MetadataPredicate", "Linux", "Model",
                 .filesystem("ArgumentParser", "swift-argument-parser"),
                 .filesystem("Logging", "swift-log"),
             ],
@@ -288,8 +288,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "Control", "DocumentationTables", "ControlAPI", "Coordination", "FileSystem", "Mount",
-                "Remote", "Model", "Metering", "Sealing", "TestStores",
+                "Daemon", "Control", "DocumentationTables", "ControlAPI", "Coordination", "FileSystem", "Linux",
+                "Mount", "Remote", "Model", "Metering", "Sealing", "SeededRandomness", "Sync", "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

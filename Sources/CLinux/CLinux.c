@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,6 +30,18 @@ const int CLinux_M_ARENA_MAX = M_ARENA_MAX;
 int CLinux_fallocate(int file, int mode, int64_t offset, int64_t byteCount) {
     return fallocate(file, mode, offset, byteCount);
 }
+
+int CLinux_openat2_beneath(int directory, const char *path, uint64_t flags) {
+    struct open_how how = {
+        .flags = flags,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    return syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+int CLinux_pipe2(int ends[2], int flags) { return pipe2(ends, flags); }
+
+int CLinux_close_from(unsigned int first) { return syscall(SYS_close_range, first, ~0U, 0); }
 
 int CLinux_syncfs(int file) { return syncfs(file); }
 

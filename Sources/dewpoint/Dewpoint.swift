@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Model
+import Mount
 
 @main
 struct Dewpoint: AsyncParsableCommand {
@@ -31,6 +32,10 @@ struct Dewpoint: AsyncParsableCommand {
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.
     static func main() async {
+        if CommandLine.arguments.count > 1, CommandLine.arguments[1] == AnnouncementHelper.argument {
+            AnnouncementHelper(Array(CommandLine.arguments.dropFirst(2)))?.run()
+            return
+        }
         PassphraseEnvironment.take()
         do {
             var command = try parseAsRoot()

@@ -100,13 +100,13 @@ import Testing
         (
             "off=splice:fast",
             "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
-                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads), as in "
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads, watch_events), as in "
                 + "splice:readdirplus, not splice:fast"
         ),
         (
             "off=",
             "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
-                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads), as in "
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads, watch_events), as in "
                 + "splice:readdirplus, not "
         ),
         ("presenter_timeout=0s", "presenter_timeout is 1s to 3600s, not 0s"),

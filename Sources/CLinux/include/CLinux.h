@@ -55,6 +55,12 @@ int CLinux_lsetxattr(const char *path, const char *name, const void *value, size
 ssize_t CLinux_lgetxattr(const char *path, const char *name, void *value, size_t capacity);
 ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity);
 
+/* openat2(2): the path must lead to something on the same mount below the directory, by no symbolic link. */
+int CLinux_openat2_beneath(int directory, const char *path, uint64_t flags);
+int CLinux_pipe2(int ends[2], int flags);
+// close_range(2): closes this descriptor and all above it.
+int CLinux_close_from(unsigned int first);
+
 // With O_CLOEXEC and O_NONBLOCK, of which EFD_CLOEXEC and EFD_NONBLOCK are other names.
 int CLinux_eventfd(unsigned int count, int flags);
 int CLinux_pidfd_open(pid_t process, unsigned int flags);

@@ -1,7 +1,7 @@
 import Logging
 package import Model
 import Replica
-import Sync
+package import Sync
 
 /// Listings of directories: by positions that belong to the names, so that they survive removals, other handles, and the
 /// end of the daemon.
@@ -57,6 +57,16 @@ extension FileSystem {
             }
             if children.count < Self.namesPerQuery { return names }
         }
+    }
+
+    /// The names that lead to an inode.
+    package func entryNames(of inode: InodeNumber) throws(FileError) -> [EntryName] {
+        try replica.look { try $0.entries(of: inode) }.map { EntryName($0.name, in: $0.parent) }
+    }
+
+    /// Whether a file's newest bytes are on this disk.
+    package func isLocal(_ inode: InodeNumber) throws(FileError) -> Bool {
+        try replica.look { try $0.isLocal(inode) }
     }
 
     /// How many names one query returns.

@@ -10,8 +10,12 @@ extension FileSystem {
     /// Looks up a name for the kernel, which gets a reference to the inode.
     ///
     /// Each success is followed by one reply, or by ``forget(_:_:)``.
-    package func lookupReferenced(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
-        syncEngine.follower.use.note()
+    ///
+    /// - Parameter isUse: Whether a program uses the mount by it.
+    package func lookupReferenced(
+        _ name: ItemName, in parent: InodeNumber, isUse: Bool = true
+    ) throws(FileError) -> Attributes {
+        if isUse { syncEngine.follower.use.note() }
         for _ in 0..<Self.lookupAttempts {
             let moment = referenceMoment
             let recordings = files.open.recordingCount

@@ -26,6 +26,8 @@ package enum FastPath: String, Hashable, Sendable, Codable, CaseIterable {
     case packWindows = "pack_windows"
     /// A read of only a file's first bytes fetches them with a separate request.
     case fileHeads = "file_heads"
+    /// Programs that watch the mount see the changes of other devices. Related: inotify(7).
+    case watchEvents = "watch_events"
 }
 
 /// The state of a fast path of a mount.

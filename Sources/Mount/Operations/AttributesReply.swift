@@ -17,6 +17,9 @@ struct CacheLifetime {
     /// - Parameter isCached: Whether the kernel caches anything (``FastPath/metadataCache``).
     init(isCached: Bool) { entry = isCached ? 3600 : 0 }
 
+    /// Nothing may be cached.
+    static let none = CacheLifetime(isCached: false)
+
     /// A write clears set-ID bits, and the kernel would learn of it only shortly after the writer.
     func attributes(_ attributes: Attributes) -> Double {
         let hasSetID = attributes.kind == .file && attributes.mode & 0o6000 != 0

@@ -64,13 +64,15 @@ struct DirectoryPage {
     private let buffer: UnsafeMutableRawBufferPointer
     let withAttributes: Bool
     private let lifetime: CacheLifetime
+    private let isPending: Bool
     private(set) var byteCount = 0
     /// The inodes that the kernel gets a reference to with the reply.
     private(set) var referenced: [InodeNumber] = []
 
     init(_ request: Request, _ buffer: UnsafeMutableRawBufferPointer, withAttributes: Bool) {
         self.request = request.pointer
-        lifetime = request.session.cacheLifetime
+        lifetime = request.session.currentCacheLifetime
+        isPending = request.session.announcer?.isPending ?? false
         self.buffer = buffer
         self.withAttributes = withAttributes
     }
@@ -93,7 +95,8 @@ struct DirectoryPage {
     ) -> Bool {
         let attributes = child.attributes
         // A file that was deleted meanwhile is listed by its name, which may be another file's by now.
-        guard withAttributes, fileSystem.reference(attributes.inode, since: moment) else {
+        // While some names are shown otherwise to the helper that announces changes, nothing is cached.
+        guard withAttributes, !isPending, fileSystem.reference(attributes.inode, since: moment) else {
             return add(child.name.string, attributes.inode, attributes.kind, next: next)
         }
         var entry = fuse_entry_param(attributes, lifetime)

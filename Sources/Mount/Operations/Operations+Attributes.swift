@@ -9,6 +9,7 @@ extension Operations {
     static func addAttributes(to table: inout fuse_lowlevel_ops) {
         table.getattr = { request, inode, _ in
             let request = Request(request, .getattr)
+            if Operations.answerVirtual(request, InodeNumber(inode)) { return }
             request.answer { () throws(FileError) in
                 try request.fileSystem.attributes(of: InodeNumber(inode))
             } with: { reply, attributes in
@@ -35,6 +36,10 @@ extension Operations {
         _ request: Request, _ inode: InodeNumber, _ status: stat, _ fields: Int,
         _ information: UnsafeMutablePointer<fuse_file_info>?
     ) {
+        if Operations.answerVirtual(request, inode) { return }
+        if let announcer = announcer(of: request) {
+            return answer(request, of: announcer) { $0.isTouch(of: inode) }
+        }
         guard let change = AttributeChange(status, fields: fields) else {
             // The format counts nanoseconds from 1970 in 64 bits. Keeping another time than the caller gave would be worse.
             request.answer { () throws(FileError) -> Attributes in

@@ -2,19 +2,23 @@ import CFuse
 import FileSystem
 import Metering
 import Model
+import Sync
 
 /// open(2), close(2), fsync(2).
 extension Operations {
     static func addFiles(to table: inout fuse_lowlevel_ops) {
         table.open = { request, inode, information in
-            Operations.open(Request(request, .open), InodeNumber(inode), information!.pointee)
+            let request = Request(request, .open)
+            if Operations.openVirtual(request, InodeNumber(inode), information!.pointee) { return }
+            Operations.open(request, InodeNumber(inode), information!.pointee)
         }
         table.create = { request, parent, name, mode, information in
             Operations.create(
                 Request(request, .create), InodeNumber(parent), name, UInt16(mode & 0o7777), information!.pointee)
         }
-        table.flush = { request, _, information in
+        table.flush = { request, inode, information in
             let request = Request(request, .flush)
+            if Operations.endVirtual(request, InodeNumber(inode)) { return }
             request.answer { () throws(FileError) in
                 try request.fileSystem.flush(
                     HandleID(information), lockOwner: information!.pointee.lock_owner, by: request.caller)
@@ -24,6 +28,7 @@ extension Operations {
         }
         table.release = { request, inode, information in
             let request = Request(request, .release)
+            if Operations.endVirtual(request, InodeNumber(inode)) { return }
             let file = FileHandle(information)
             let owner = information!.pointee.flock_release != 0 ? information!.pointee.lock_owner : nil
             // First: whoever opens the file when it counts as closed must not find it open for the kernel.
@@ -59,6 +64,9 @@ extension Operations {
         _ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?, _ mode: UInt16,
         _ information: fuse_file_info
     ) {
+        if let announcer = announcer(of: request), let name = try? ItemName(name) {
+            return create(EntryName(name, in: parent), for: announcer, request, information)
+        }
         let caller = request.caller
         let flags = information.flags
         request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in

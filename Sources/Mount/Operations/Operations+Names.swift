@@ -3,6 +3,7 @@ import FileSystem
 import Glibc
 import Metering
 import Model
+import Sync
 
 /// Names: lookup, creation, removal, rename.
 extension Operations {
@@ -15,14 +16,16 @@ extension Operations {
         }
         table.forget = { request, inode, count in
             let request = Request(request, .forget)
-            request.fileSystem.forget(InodeNumber(inode), count)
+            let inode = InodeNumber(inode)
+            if !inode.isVirtual { request.fileSystem.forget(inode, count) }
             Reply(request).none()
         }
         table.forget_multi = { request, count, forgets in
             let request = Request(request, .forget)
             let fileSystem = request.fileSystem
             for forgotten in UnsafeBufferPointer(start: forgets, count: count) {
-                fileSystem.forget(InodeNumber(forgotten.ino), forgotten.nlookup)
+                let inode = InodeNumber(forgotten.ino)
+                if !inode.isVirtual { fileSystem.forget(inode, forgotten.nlookup) }
             }
             Reply(request).none()
         }
@@ -31,6 +34,7 @@ extension Operations {
         }
         table.mkdir = { request, parent, name, mode in
             let request = Request(request, .mkdir)
+            if Operations.announcesCreation(request, parent, name) { return }
             request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
                 .ready(
                     try request.fileSystem.make(
@@ -42,6 +46,7 @@ extension Operations {
         }
         table.unlink = { request, parent, name in
             let request = Request(request, .unlink)
+            if Operations.announcesRemoval(request, parent, name) { return }
             request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
                 try request.fileSystem.removeFile(name, in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
@@ -50,6 +55,7 @@ extension Operations {
         }
         table.rmdir = { request, parent, name in
             let request = Request(request, .rmdir)
+            if Operations.announcesRemoval(request, parent, name) { return }
             request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
                 try request.fileSystem.removeDirectory(name, in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
@@ -66,6 +72,7 @@ extension Operations {
     private static func addLinks(to table: inout fuse_lowlevel_ops) {
         table.symlink = { request, target, parent, name in
             let request = Request(request, .symlink)
+            if Operations.announcesCreation(request, parent, name) { return }
             request.answerInWholeTree({ () throws(FileError) in (try Operations.text(target), try ItemName(name)) }) {
                 input throws(FileError) in
                 let (target, name) = input
@@ -98,6 +105,11 @@ extension Operations {
 
     private static func lookup(_ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?) {
         let fileSystem = request.fileSystem
+        let announcer = announcer(of: request)
+        if let announcer, let name = try? ItemName(name), lookUp(EntryName(name, in: parent), for: announcer, request) {
+            return
+        }
+        let isUse = announcer == nil
         request.answer { () throws(FileError) -> Answer<Attributes?> in
             // A string that is not a valid name cannot exist; only its creation fails with an error of its own.
             guard let name = try absent(.notUTF8, { () throws(FileError) in try ItemName(name) }) else {
@@ -105,7 +117,9 @@ extension Operations {
             }
             return try fileSystem.inTree { () throws(FileError) in
                 .ready(
-                    try absent(.notFound) { () throws(FileError) in try fileSystem.lookupReferenced(name, in: parent) })
+                    try absent(.notFound) { () throws(FileError) in
+                        try fileSystem.lookupReferenced(name, in: parent, isUse: isUse)
+                    })
             }
         } with: { reply, attributes in
             if let attributes { reply.entry(attributes) } else { reply.noEntry() }
@@ -147,6 +161,7 @@ extension Operations {
         _ request: Request, _ from: (parent: InodeNumber, name: UnsafePointer<CChar>?),
         _ to: (parent: InodeNumber, name: UnsafePointer<CChar>?), _ flags: UInt32
     ) {
+        if announcesMove(request, from, to) { return }
         let (parent, newParent) = (from.parent, to.parent)
         request.answerInWholeTree({ () throws(FileError) in (try ItemName(from.name), try ItemName(to.name)) }) {
             names throws(FileError) in

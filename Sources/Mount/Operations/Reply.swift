@@ -8,16 +8,16 @@ import Model
 /// libfuse's own result is ignored where nothing depends on it: it says that the caller was interrupted or that the
 /// mount is gone, and then no caller waits for the reply.
 struct Reply: ~Copyable {
-    private let request: fuse_req_t
-    private let measurement: Measurement
+    let request: fuse_req_t
+    let measurement: Measurement
 
     init(_ request: Request) {
         self.request = request.pointer
         measurement = request.measurement
     }
 
-    private var session: FileSystemSession { FileSystemSession.of(fuse_req_userdata(request)) }
-    private var lifetime: CacheLifetime { session.cacheLifetime }
+    var session: FileSystemSession { FileSystemSession.of(fuse_req_userdata(request)) }
+    private var lifetime: CacheLifetime { session.currentCacheLifetime }
 
     deinit {
         fuse_reply_err(request, EIO)

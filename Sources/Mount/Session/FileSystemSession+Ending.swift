@@ -54,6 +54,7 @@ extension FileSystemSession {
     }
 
     private func unmount(_ connection: Connection) {
+        announcer?.end()
         if detach(connection, lazily: false) {
             condition.withLock { $0.isDetached = true }
             // Unless it was unmounted lazily by another program, or another mount namespace has a copy, the kernel has
@@ -125,6 +126,7 @@ extension FileSystemSession {
 
     /// Releases everything, once no FUSE thread runs any more.
     func close(_ connection: Connection) {
+        announcer?.end()
         let areDone = parkedRequests.interruptAll(timeout: Self.interruptTimeout)
         notifier.end()
         let isDetached = condition.withLock { condition in

@@ -26,6 +26,8 @@ package final class FileSystemSession: Sendable {
     let logger: Logger
     private let wire: WireCompletion
     let notifier: KernelNotifier
+    /// `nil` when it is turned off.
+    let announcer: ChangeAnnouncer?
     private let backingFiles = BackingFiles()
     let ended = DispatchSemaphore(value: 0)
 
@@ -66,7 +68,10 @@ package final class FileSystemSession: Sendable {
         if !options.off.contains(.killpriv) { extensions.insert(.handleKillPrivileges) }
         if !options.off.contains(.passthrough), AdministratorCapability.isEffective { extensions.insert(.passthrough) }
         wire = WireCompletion(wanted: extensions)
-        notifier = KernelNotifier(logger: logger) { directory throws(FileError) in
+        // Where nothing may be changed, even the calls that change nothing are refused.
+        let announces = !options.off.contains(.watchEvents) && !options.isReadOnly
+        announcer = announces ? ChangeAnnouncer(fileSystem, logger: logger) : nil
+        notifier = KernelNotifier(logger: logger, announcer: announcer) { directory throws(FileError) in
             try fileSystem.names(of: directory).map(\.name)
         }
     }
@@ -104,6 +109,7 @@ package final class FileSystemSession: Sendable {
             abort: number.flatMap { ConnectionAbort(number: $0) })
         condition.withLock { $0.state = .mounted(connection) }
         notifier.start(session)
+        if let device = number.flatMap({ UInt64($0) }) { announcer?.start(at: mountpoint, device: device) }
         fileSystem.attach(notifier)
     }
 
@@ -177,6 +183,7 @@ package final class FileSystemSession: Sendable {
         for path in Capabilities.negotiate(&information, without: options.off) {
             fileSystem.unavailable(path, because: "the kernel does not support it")
         }
+        if options.isReadOnly { fileSystem.unavailable(.watchEvents, because: "the mount is read-only") }
         let agreed = wire.agreed
         if !agreed.contains(.handleKillPrivileges) {
             fileSystem.unavailable(.killpriv, because: "the kernel does not support it")
@@ -205,6 +212,9 @@ extension FileSystemSession {
     static func of(_ userdata: UnsafeMutableRawPointer?) -> FileSystemSession {
         Unmanaged.fromOpaque(userdata!).takeUnretainedValue()
     }
+
+    /// How long the kernel may cache what it is answered now.
+    var currentCacheLifetime: CacheLifetime { announcer?.isPending ?? false ? .none : cacheLifetime }
 
     func uses(_ path: FastPath) -> Bool { !options.off.contains(path) }
 

@@ -55,11 +55,18 @@ final class KernelNotifier: KernelCache {
     private let work = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let names: @Sendable (InodeNumber) throws(FileError) -> [ItemName]
+    private let announcer: ChangeAnnouncer?
     private let logger: Logger
 
-    /// - Parameter names: Lists a directory, in case too many of its names are pending.
-    init(logger: Logger, names: @escaping @Sendable (InodeNumber) throws(FileError) -> [ItemName]) {
+    /// - Parameters:
+    ///   - announcer: Announces changes to those who watch; `nil`: nobody does.
+    ///   - names: Lists a directory, in case too many of its names are pending.
+    init(
+        logger: Logger, announcer: ChangeAnnouncer?,
+        names: @escaping @Sendable (InodeNumber) throws(FileError) -> [ItemName]
+    ) {
         self.logger = logger
+        self.announcer = announcer
         self.names = names
     }
 
@@ -71,7 +78,18 @@ final class KernelNotifier: KernelCache {
         enqueue { $0.add(name, in: parent, removed: inode, limit: Self.pendingLimit) }
     }
 
-    func publish(_ changes: [TreeChange]) { changes.forEach(invalidate) }
+    func publish(_ changes: [TreeChange]) {
+        guard let announcer, let number = announcer.note(changes) else { return changes.forEach(invalidate) }
+        for change in changes {
+            // The helper removes the name: had the kernel removed it before, nobody would see it.
+            if case .removed(let entry, _, _) = change {
+                entryChanged(entry.name, in: entry.parent)
+            } else {
+                invalidate(change)
+            }
+        }
+        afterPending { announcer.release(through: number) }
+    }
 
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) {
         enqueue { $0.inodes[inode] = bytes || $0.inodes[inode] ?? false }

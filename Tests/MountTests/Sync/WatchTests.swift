@@ -1,0 +1,31 @@
+import Testing
+
+extension RealMount {
+    /// The cases of `Drivers/watching.py`: programs that watch the mount of one device while another one makes changes.
+    @Suite("Watching") struct Watching {
+        private func run(_ name: String, options: String? = nil, limit: Duration = .seconds(120)) async throws {
+            try await MountedContainer.with(devices: ["A", "B"], options: options) { container in
+                try await Driver.run(
+                    "watching.py", name, container.a.point, container.binary, container.b.point, limit: limit,
+                    environment: container.environment)
+                for device in [container.a, container.b] { try await device.check() }
+            }
+        }
+
+        @Test(arguments: [
+            "every_kind_of_change", "watched_items_themselves", "a_directory_that_is_worked_in",
+            "names_that_programs_use_meanwhile", "the_helper_is_killed",
+        ])
+        func `programs that watch see the changes of another device as on a disk, once and in order`(
+            name: String
+        ) async throws { try await run(name) }
+
+        @Test func `none of thousands of changes is missed or seen twice while others look at them`() async throws {
+            try await run("many_changes_at_once", limit: .seconds(400))
+        }
+
+        @Test func `it can be turned off`() async throws {
+            try await run("nothing_is_announced", options: "off=watch_events")
+        }
+    }
+}
