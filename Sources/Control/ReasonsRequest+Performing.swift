@@ -23,6 +23,7 @@ extension ReasonsRequest: PerformedQuestion {
             if facts.isLocal {
                 reasons.localBecause = daemon.localReasons(facts, reasons.download)
                 reasons.staysBecause = daemon.obstacles(facts, holders)
+                reasons.localBecause += try daemon.rules(facts)
             }
             reasons.waitsFor += daemon.downloadWaits(facts)
         }
@@ -41,6 +42,19 @@ extension ControlledDaemon {
         if facts.isModified { reasons.append("changed here since it was last uploaded") }
         if reasons.isEmpty { reasons.append("made on this device, and not evicted since") }
         return reasons
+    }
+
+    /// What the mount options `evict_after` and `keep_recent` say.
+    fileprivate func rules(_ facts: ItemFacts) throws(FileError) -> [String] {
+        let (unusedAt, recentUntil) = try fileSystem.useRules(for: facts.attributes.inode)
+        var rules: [String] = []
+        if let recentUntil {
+            rules.append("used lately: the limits of the cache leave it until \(recentUntil.rfc3339) (keep_recent)")
+        }
+        if let unusedAt, !facts.isPinned, facts.entry?.item != nil {
+            rules.append("evicted if it is not used until \(unusedAt.rfc3339) (evict_after)")
+        }
+        return rules
     }
 
     fileprivate func obstacles(_ facts: ItemFacts, _ holders: [LockListing.Party]) -> [String] {

@@ -82,6 +82,11 @@ import Testing
         #expect(usual.cacheLimits == CacheLimits() && usual.stormFileLimit == nil && usual.stormByteLimit == nil)
     }
 
+    @Test func `how long files are kept is given in days`() throws {
+        let limits = try DaemonOptions("evict_after=30d,keep_recent=7d").fileSystem.cacheLimits
+        #expect(limits == CacheLimits(evictAfter: .seconds(30 * 86_400), keepRecent: .seconds(7 * 86_400)))
+    }
+
     @Test func `the last of several conflicting options wins`() throws {
         #expect(try DaemonOptions("ro,rw,link_up=1,link_up=2").link.upKiBPerSecond == 2)
         #expect(try DaemonOptions("ro,rw").isReadOnly == false)
@@ -90,11 +95,11 @@ import Testing
     @Test(arguments: [
         ("turn_quiet=9ms", "turn_quiet is 10ms to 60s, not 9ms"),
         ("turn_quiet=61s", "turn_quiet is 10ms to 60s, not 61s"),
-        ("turn_quiet=5", "turn_quiet is a whole number with ms, s, m or h, as in 500ms, not 5"),
-        ("turn_limit=-1s", "turn_limit is a whole number with ms, s, m or h, as in 500ms, not -1s"),
+        ("turn_quiet=5", "turn_quiet is a whole number with ms, s, m, h or d, as in 500ms, not 5"),
+        ("turn_limit=-1s", "turn_limit is a whole number with ms, s, m, h or d, as in 500ms, not -1s"),
         (
             "turn_limit=9223372036854775807h",
-            "turn_limit is a whole number with ms, s, m or h, as in 500ms, not 9223372036854775807h"
+            "turn_limit is a whole number with ms, s, m, h or d, as in 500ms, not 9223372036854775807h"
         ),
         ("link_down=0", "link_down is a number of KiB per second, 1 to 1000000000, not 0"),
         (
@@ -109,6 +114,9 @@ import Testing
                 + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads, watch_events), as in "
                 + "splice:readdirplus, not "
         ),
+        ("evict_after=59s", "evict_after is 60s to 3650d, not 59s"),
+        ("keep_recent=3651d", "keep_recent is 60s to 3650d, not 3651d"),
+        ("keep_recent=1w", "keep_recent is a whole number with ms, s, m, h or d, as in 500ms, not 1w"),
         ("presenter_timeout=0s", "presenter_timeout is 1s to 3600s, not 0s"),
         ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),
         ("deadlock=maybe", "deadlock is fail or wait, not maybe"),

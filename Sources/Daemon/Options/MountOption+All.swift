@@ -66,6 +66,15 @@ extension MountOption {
                 "The disk space that evictions try to keep free, or a share of the disk, \(text(percents)). None unless "
                     + "given.", parse: freeSpace),
             duration(
+                "evict_after", \.fileSystem.cacheLimits.evictAfter, unused,
+                "How long a local file goes without being opened before it is evicted, RANGE; pinned and changed files stay. "
+                    + "Counted from when it was last opened, closed or downloaded, and from the first mount with this or "
+                    + "another limit. None unless given."),
+            duration(
+                "keep_recent", \.fileSystem.cacheLimits.keepRecent, unused,
+                "Files that were opened within this time, RANGE, are not evicted by `cache_limit` and `free_space`; a full "
+                    + "disk evicts them all the same, after the others. None unless given."),
+            duration(
                 "link_delay", \.link.delay, .zero...(.seconds(60)),
                 "Link conditioner: the time from a request to the first byte of its answer, RANGE. DEFAULT unless given."
             ),
@@ -100,6 +109,7 @@ extension MountOption {
             flag("rw", \.isReadOnly, false, usage: nil),
         ] + systemOptions
 
+    private static let unused = Duration.seconds(60)...(.seconds(3650 * 86_400))
     private static let rates: ClosedRange<Int64> = 1...1_000_000_000
 
     /// Those of mount(8).

@@ -88,7 +88,8 @@ extension MountOption {
 
     private static func documented(_ duration: Duration) -> String {
         let count = Int64(duration / .milliseconds(1))
-        return count == 0 ? "0ms" : count % 3_600_000 == 0 ? "\(count / 3_600_000)h" : text(duration)
+        let isInHours = count > 0 && count % 3_600_000 == 0 && count <= 86_400_000
+        return count == 0 ? "0ms" : isInHours ? "\(count / 3_600_000)h" : text(duration)
     }
 
     private static func documented(_ range: ClosedRange<Duration>) -> String {

@@ -5,10 +5,10 @@ import Model
 extension MountOption {
     static func duration(_ name: String, _ value: String, _ range: ClosedRange<Duration>) throws(Problem) -> Duration {
         let digits = value.prefix { $0.isASCII && $0.isNumber }
-        let units: [Substring: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000]
+        let units: [Substring: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": day]
         guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)], count <= Int64.max / unit
         else {
-            throw Problem(description: "\(name) is a whole number with ms, s, m or h, as in 500ms, not \(value)")
+            throw Problem(description: "\(name) is a whole number with ms, s, m, h or d, as in 500ms, not \(value)")
         }
         let duration = Duration.milliseconds(count * unit)
         guard range.contains(duration) else {
@@ -21,8 +21,12 @@ extension MountOption {
     /// In the form of the option's value.
     static func text(_ duration: Duration) -> String {
         let count = Int64(duration / .milliseconds(1))
+        if count > day, count % day == 0 { return "\(count / day)d" }
         return count % 1000 == 0 ? "\(count / 1000)s" : "\(count)ms"
     }
+
+    /// In milliseconds.
+    private static let day: Int64 = 86_400_000
 
     static func size(_ name: String, _ value: String) throws(Problem) -> Int64 {
         let digits = value.prefix { $0.isASCII && $0.isNumber }

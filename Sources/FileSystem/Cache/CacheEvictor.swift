@@ -18,19 +18,21 @@ final class CacheEvictor: Sendable {
     /// timeout.
     static let refusalLimit = 16
 
-    private let limits: CacheLimits
-    private let replica: Replica
-    private let environment: EngineEnvironment
-    private let logger: Logger
+    let limits: CacheLimits
+    let replica: Replica
+    let environment: EngineEnvironment
+    let logger: Logger
     /// A path on the disk whose free space is limited.
     private let path: String
-    private let uses = LastUses()
+    let uses = LastUses()
     private let wakes: Activity
     /// Whether the last round could not evict enough: then every close may make a file evictable.
     private let isStuck = Atomic(false)
     /// One round at a time.
     private let rounds = CommitLock()
     private let lastRound = Mutex<CacheStatus.Round?>(nil)
+    /// When what was not used for long was last looked for, in uptime.
+    let lastUnusedCheck = Mutex<Duration?>(nil)
 
     init(_ context: SyncContext, limits: CacheLimits) {
         self.limits = limits
@@ -68,6 +70,7 @@ final class CacheEvictor: Sendable {
     ///
     /// - Parameter eviction: Makes the eviction of one round, which asks the store once for each pack.
     func run(evicting eviction: @Sendable () -> Eviction) async {
+        noteWhetherUsesAreNoted()
         guard limits.isSet else { return }
         var pace = CachePace()
         var recorded = environment.uptime()
@@ -98,7 +101,8 @@ final class CacheEvictor: Sendable {
             let disk = try FileSystemStatistics(ofDiskUnder: path)
             let slack = min(Self.slackByteCount, disk.byteCount / Self.smallDiskShare)
             let missing = byteCount + FreeSpaceFloor.reserve(of: disk) - disk.availableByteCount
-            let round = await round(eviction, max(missing, 0) + slack)
+            // A full disk is no time to keep what was used lately.
+            let round = await round(eviction, max(missing, 0) + slack, usedBefore: nil)
             try replica.makeDurable()
             publish(round)
             return round.evictedFileCount > 0
@@ -121,8 +125,9 @@ final class CacheEvictor: Sendable {
                 try recordUses()
                 recorded = environment.uptime()
             }
+            try await evictUnused(eviction)
             guard excess > 0 else { return true }
-            let round = await round(eviction, excess)
+            let round = await round(eviction, excess, usedBefore: limits.keepRecent.map(time(before:)))
             // Evicted bytes leave the disk only once the index is durable.
             try replica.makeDurable()
             publish(round)
@@ -141,7 +146,12 @@ final class CacheEvictor: Sendable {
         return limits.excess(held: held, free: disk.availableByteCount, of: disk.byteCount)
     }
 
-    private func round(_ eviction: Eviction, _ excess: Int64) async -> CacheStatus.Round {
+    func time(before now: Duration) -> Timestamp { environment.now().earlier(by: now) }
+
+    /// - Parameter end: Files that were used at this time or later stay; `nil`: none do for that.
+    func round(
+        _ eviction: Eviction, _ excess: Int64, usedBefore end: Timestamp?
+    ) async -> CacheStatus.Round {
         var eviction = eviction
         var round = CacheStatus.Round(time: environment.now().rfc3339, missingByteCount: excess)
         var refusals = 0
@@ -152,7 +162,7 @@ final class CacheEvictor: Sendable {
                 last = batch.last
                 let choice = EvictionPlan(
                     among: try candidates(batch, eviction), excess: round.missingByteCount,
-                    countLimit: Self.roundLimit - round.evictedFileCount)
+                    countLimit: Self.roundLimit - round.evictedFileCount, usedBefore: end)
                 for (obstacle, count) in choice.blockedBy { round.blockedBy[obstacle.rawValue, default: 0] += count }
                 for file in batch where choice.inodes.contains(file.inode) {
                     if let obstacle = try await evict(file.inode, &eviction) {
@@ -165,6 +175,8 @@ final class CacheEvictor: Sendable {
                     }
                     if Task.isCancelled || refusals == Self.refusalLimit { return round }
                 }
+                // They are in the order of their use.
+                if let end, let last, last.used >= end { return round }
             } while last != nil && round.missingByteCount > 0 && round.evictedFileCount < Self.roundLimit
         } catch {
             round.problem = error.description

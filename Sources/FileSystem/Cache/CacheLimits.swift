@@ -13,13 +13,26 @@ package struct CacheLimits: Hashable, Sendable {
     package var byteLimit: Int64?
     /// The space to keep free on the disk of the state; `nil` for none.
     package var freeSpace: FreeSpace?
+    /// How long a file may go without use before it is evicted, whatever the other limits; `nil`: for ever.
+    package var evictAfter: Duration?
+    /// How recently a file must have been used for the other limits not to evict it; `nil`: all may be. A full disk does.
+    package var keepRecent: Duration?
 
-    package init(byteLimit: Int64? = nil, freeSpace: FreeSpace? = nil) {
+    package init(
+        byteLimit: Int64? = nil, freeSpace: FreeSpace? = nil, evictAfter: Duration? = nil, keepRecent: Duration? = nil
+    ) {
         self.byteLimit = byteLimit
         self.freeSpace = freeSpace
+        self.evictAfter = evictAfter
+        self.keepRecent = keepRecent
     }
 
-    var isSet: Bool { byteLimit != nil || freeSpace != nil }
+    var isSet: Bool { byteLimit != nil || freeSpace != nil || evictAfter != nil }
+
+    /// How often the times of last use are compared with ``evictAfter``, which is exact to a sixteenth of itself.
+    static func unusedSpacing(_ evictAfter: Duration) -> Duration {
+        min(max(evictAfter / 16, CachePace.start), .seconds(3600))
+    }
 
     /// How many bytes must stay free on a disk of `diskByteCount`.
     func freeByteFloor(of diskByteCount: Int64) -> Int64? {

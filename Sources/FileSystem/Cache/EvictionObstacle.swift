@@ -19,6 +19,8 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
     case claimed
     /// The container no longer has its bytes.
     case lost
+    /// Used as recently as files are kept for (``CacheLimits/keepRecent``); no obstacle to a requested eviction.
+    case recent
 
     /// What is known of a file.
     struct Facts {
@@ -62,6 +64,7 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
         case .open: FileError(.busy, "\(name) is open")
         case .downloading: FileError(.busy, "newer bytes of \(name) are not downloaded yet")
         case .claimed: FileError(.busy, "\(name) is claimed or presented")
+        case .recent: FileError(.busy, "\(name) was used lately")
         case .lost: FileError(.corrupt, "the container lost the bytes of \(name); the local copy is kept")
         }
     }

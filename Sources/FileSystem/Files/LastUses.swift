@@ -19,6 +19,9 @@ final class LastUses: Sendable {
         }
     }
 
+    /// The last use that is not recorded yet.
+    func time(of inode: InodeNumber) -> Timestamp? { uses.withLock { $0[inode] } }
+
     var areMany: Bool { uses.withLock { Self.areMany($0) } }
 
     private static func areMany(_ uses: [InodeNumber: Timestamp]) -> Bool { uses.count > countLimit / 2 }

@@ -38,7 +38,25 @@ extension Rows {
     }
 }
 
+extension Rows {
+    /// Since when every use of a file is noted; `nil` when they are not.
+    package func usesNotedSince() throws -> Timestamp? {
+        try meta(.usesNotedSince, as: Int64.self).map { Timestamp(rawValue: $0) }
+    }
+
+    /// When a local file was last opened, closed or downloaded, as far as it is noted; `nil` for what is none.
+    package func used(_ number: InodeNumber) throws -> Timestamp? {
+        try first("SELECT used FROM inodes WHERE id = ? AND local = 1 AND kind = 0", [number.row]) {
+            Timestamp(rawValue: $0[0])
+        }
+    }
+}
+
 extension ReplicaTransaction {
+    package func setUsesNotedSince(_ time: Timestamp?) throws {
+        try rows.setMeta(.usesNotedSince, time?.rawValue)
+    }
+
     /// Updates the times of last use; removed files, and times before the known ones, are ignored.
     package func note(uses: [InodeNumber: Timestamp]) throws {
         for (inode, time) in uses {

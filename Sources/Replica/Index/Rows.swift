@@ -196,6 +196,8 @@ enum MetaKey: String {
     case changeSequence = "change_sequence"
     /// The number of the last change in the redo log that is in the index.
     case batchedChange = "batched_change"
+    /// Since when the times of last use are complete, in nanoseconds since 1970; absent while they are not noted.
+    case usesNotedSince = "uses_noted_since"
 }
 
 extension InodeNumber {

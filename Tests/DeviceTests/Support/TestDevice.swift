@@ -293,6 +293,7 @@ final class TestDevice: Sendable {
 final class TestTime: Sendable {
     private let clock: VirtualClock
     private let ahead = Mutex(Duration.zero)
+    private let wallAhead = Mutex(Duration.zero)
     private let wrongSeconds: Double
 
     /// - Parameter wrongSeconds: How far the wall clock is ahead of the right time, in seconds.
@@ -304,11 +305,16 @@ final class TestTime: Sendable {
 
     func jump(by duration: Duration) { ahead.withLock { $0 += duration } }
 
+    /// Sets the wall clock forward.
+    func jumpWall(by duration: Duration) { wallAhead.withLock { $0 += duration } }
+
     var environment: EngineEnvironment {
         EngineEnvironment(
-            now: { [wrongSeconds] in
+            now: { [self] in
                 let seconds = Date().timeIntervalSince1970 + wrongSeconds
-                return Timestamp(seconds: Int64(seconds), nanoseconds: Int64((seconds - seconds.rounded(.down)) * 1e9))
+                let time = Timestamp(
+                    seconds: Int64(seconds), nanoseconds: Int64((seconds - seconds.rounded(.down)) * 1e9))
+                return time.later(by: wallAhead.withLock { $0 })
             },
             uptime: { [self] in clock.now + ahead.withLock { $0 } },
             sleep: { [clock] duration throws(CancellationError) in try await clock.sleep(duration) },

@@ -1,0 +1,69 @@
+import Logging
+import Model
+import Replica
+import Sync
+import Synchronization
+
+/// The eviction of what has not been used for ``CacheLimits/evictAfter``.
+extension CacheEvictor {
+    /// Whether, and since when, the times of last use are complete. While there are no limits nobody notes them: a file that
+    /// is read every day would count as unused since it was downloaded.
+    func noteWhetherUsesAreNoted() {
+        do throws(FileError) {
+            let since = try replica.read { try $0.usesNotedSince() }
+            guard (since != nil) != limits.isSet else { return }
+            let now = environment.now()
+            try replica.change { try $0.setUsesNotedSince(limits.isSet ? now : nil) }
+        } catch {
+            // Then nothing counts as unused until the next mount.
+            logger.warning("failed to note since when uses are noted", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func evictUnused(_ eviction: Eviction) async throws(FileError) {
+        guard let evictAfter = limits.evictAfter, isUnusedCheckDue(evictAfter) else { return }
+        try recordUses()
+        let end = time(before: evictAfter)
+        // Before that, a use may not have been noted.
+        guard let since = try replica.read({ try $0.usesNotedSince() }), since < end else { return }
+        var count = 0
+        var round: CacheStatus.Round
+        repeat {
+            round = await self.round(eviction, .max, usedBefore: end)
+            count += round.evictedFileCount
+        } while round.evictedFileCount == Self.roundLimit && !Task.isCancelled
+        guard count > 0 else { return }
+        try replica.makeDurable()
+        logger.info("evicted files that were not used for long", metadata: ["files": "\(count)"])
+    }
+
+    /// What the times of use say of a local file.
+    struct Rules: Equatable, Sendable {
+        /// When it is evicted if it is not used until then; `nil`: never for that.
+        var unusedAt: Timestamp?
+        /// Until when the limits do not evict it; `nil`: they may.
+        var recentUntil: Timestamp?
+    }
+
+    func rules(for inode: InodeNumber) throws(FileError) -> Rules {
+        guard limits.isSet, let recorded = try replica.read({ try $0.used(inode) }) else { return Rules() }
+        let used = max(recorded, uses.time(of: inode) ?? recorded)
+        var rules = Rules()
+        if let evictAfter = limits.evictAfter, let since = try replica.read({ try $0.usesNotedSince() }) {
+            rules.unusedAt = max(used, since).later(by: evictAfter)
+        }
+        if let keepRecent = limits.keepRecent, used > time(before: keepRecent) {
+            rules.recentUntil = used.later(by: keepRecent)
+        }
+        return rules
+    }
+
+    private func isUnusedCheckDue(_ evictAfter: Duration) -> Bool {
+        let now = environment.uptime()
+        return lastUnusedCheck.withLock { last in
+            if let last, now - last < CacheLimits.unusedSpacing(evictAfter) { return false }
+            last = now
+            return true
+        }
+    }
+}
