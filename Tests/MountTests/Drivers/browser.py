@@ -26,6 +26,10 @@ FLAGS = (
 ).split()
 
 
+class Navigated(Exception):
+    """The page went elsewhere while it was asked something."""
+
+
 class Page:
     """One tab of a browser of its own. Use as a context manager: nothing of it is left behind."""
 
@@ -76,6 +80,8 @@ class Page:
         while True:
             answer = json.loads(self.socket.recv())
             if answer.get("id") == self.last:
+                if "navigated" in answer.get("error", {}).get("message", ""):
+                    raise Navigated(method)
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 return answer["result"]
             self.note(answer)
@@ -99,10 +105,14 @@ class Page:
         end = time.monotonic() + limit
         # An element is not a value that can be returned.
         plain = f"(value => value instanceof Node || value)({script})"
-        while not (value := self.evaluate(plain)):
-            assert time.monotonic() < end, f"not within {limit} s: {script}\n{self.text('main')[:1500]}"
+        while True:
+            try:
+                if value := self.evaluate(plain):
+                    return value
+                assert time.monotonic() < end, f"not within {limit} s: {script}\n{self.text('main')[:1500]}"
+            except Navigated:
+                assert time.monotonic() < end, f"not within {limit} s: {script}"
             time.sleep(0.02)
-        return value
 
     def text(self, selector: str) -> str:
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
