@@ -11,11 +11,14 @@ final class AnnouncementProcess {
         case notStarted(errno: Int32)
         /// The mount does not show it what it shows to it alone.
         case refused(errno: Int32)
-        /// It ended, or did not answer in time.
+        /// It has ended.
         case gone
+        /// It did not answer in time.
+        case timedOut
     }
 
-    /// How long one call may take: other programs may hold the locks of the directory, and be held up themselves.
+    /// How long one call may take, in milliseconds: a program may hold the lock of the directory while it waits itself, for
+    /// a claim say.
     private static let patience: Int32 = 10_000
 
     let identifier: pid_t
@@ -64,18 +67,20 @@ final class AnnouncementProcess {
             guard count > 0 else { throw .gone }
             done += count
         }
+        guard hasAnswer else { throw .timedOut }
         var result: Int32 = 0
         // Four bytes arrive in one piece.
-        guard isReadable, read(answers.rawValue, &result, 4) == 4 else { throw .gone }
+        guard read(answers.rawValue, &result, 4) == 4 else { throw .gone }
         return result
     }
 
-    private var isReadable: Bool {
+    /// Waits for an answer, or for the end of the helper.
+    private var hasAnswer: Bool {
         var descriptor = pollfd(fd: answers.rawValue, events: Int16(POLLIN), revents: 0)
         while true {
             let count = poll(&descriptor, 1, Self.patience)
             if count < 0, errno == EINTR { continue }
-            return count > 0 && descriptor.revents & Int16(POLLIN) != 0
+            return count > 0
         }
     }
 

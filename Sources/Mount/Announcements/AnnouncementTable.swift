@@ -51,8 +51,10 @@ struct AnnouncementTable: Sendable {
     }
 
     /// The current announcement was made, or could not be made.
-    mutating func finish() {
-        guard let announcement = current else { return }
+    ///
+    /// - Parameter number: Its number: all may have been dropped meanwhile, and others be there.
+    mutating func finish(_ number: UInt64) {
+        guard let announcement = current, announcement.number == number else { return }
         // They are in the order of the announcements.
         for (entry, _) in announcement.views {
             views[entry]?.removeFirst()

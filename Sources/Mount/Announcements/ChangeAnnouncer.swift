@@ -1,4 +1,5 @@
-import CLinux
+// Of whose import of `struct timespec` the compiler makes use here.
+import CFuse
 import Dispatch
 import FileSystem
 import Glibc
@@ -18,13 +19,14 @@ import Synchronization
 final class ChangeAnnouncer: Sendable {
     /// The helper is ended when it has had nothing to do for this long.
     private static let idleTime = DispatchTimeInterval.seconds(60)
-    /// How often it may fail to start in a row before changes are no longer announced.
-    private static let startLimit = 3
+    /// How often it may fail in a row before changes are no longer announced.
+    private static let failureLimit = 3
     /// How old what is known of the watches may be for changes that are no other device's, in nanoseconds: there may be
     /// hundreds of them in a second.
     private static let watchesAge: UInt64 = 500_000_000
-    /// Reading the watches takes milliseconds where there are many processes: that is at most one in so many.
-    private static let watchesShare: UInt64 = 20
+    /// Reading the watches takes milliseconds of a processor where there are many processes. For so many times as long as it
+    /// took they are not read again, and a watch that is set meanwhile may miss a change.
+    private static let watchesRest: UInt64 = 4
     /// How long the thread may take to end.
     private static let endTimeout = DispatchTimeInterval.seconds(2)
 
@@ -35,7 +37,7 @@ final class ChangeAnnouncer: Sendable {
         var known = FileWatches()
         /// When they were read, in nanoseconds since the machine started; 0: never.
         var time: UInt64 = 0
-        /// How long that took, in nanoseconds.
+        /// The processor's time that took, in nanoseconds: a busy machine is no reason to rest.
         var cost: UInt64 = 0
     }
 
@@ -107,14 +109,22 @@ final class ChangeAnnouncer: Sendable {
     private func watches(onDevice device: UInt64, maximumAge: UInt64) -> FileWatches {
         let now = DispatchTime.now().uptimeNanoseconds
         let known = watches.withLock { watches in
-            let limit = max(maximumAge, Self.watchesShare * watches.cost)
+            let limit = max(maximumAge, Self.watchesRest * watches.cost)
             return watches.time != 0 && now - watches.time < limit ? watches.known : nil
         }
         if let known { return known }
+        let start = Self.processorTime
         let read = FileWatches(onDevice: device)
-        let cost = DispatchTime.now().uptimeNanoseconds - now
+        let cost = Self.processorTime - start
         watches.withLock { $0 = Watches(known: read, time: now, cost: cost) }
         return read
+    }
+
+    /// Of this thread, in nanoseconds.
+    private static var processorTime: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     // MARK: Requests of the helper
@@ -204,24 +214,35 @@ final class ChangeAnnouncer: Sendable {
                 } catch {
                     process.map(end)
                     process = nil
-                    failures += 1
                     if isEnding.load(ordering: .acquiring) { return }
                     logger.warning(
                         "the helper that announces changes to watching programs failed; some may not be seen",
                         metadata: ["error": "\(error)"])
+                    if case .timedOut = error {
+                        // Each of the others would wait as long.
+                        drop()
+                    } else {
+                        failures += 1
+                    }
                 }
-                finish()
-                if failures >= Self.startLimit { return giveUp() }
+                finish(announcement.number)
+                if failures >= Self.failureLimit { return giveUp() }
             }
         }
     }
 
     private func giveUp() {
         target.withLock { $0 = nil }
-        table.withLock { $0.removeAll() }
-        isWaiting.store(false, ordering: .releasing)
+        drop()
         isUnavailable("the helper process that announces them does not work")
         logger.error("watching programs no longer see the changes of other devices until the next mount")
+    }
+
+    private func drop() {
+        table.withLock { table in
+            table.removeAll()
+            isWaiting.store(false, ordering: .releasing)
+        }
     }
 
     /// The next announcement to be made. After the last one, those who watch directories with more changes than could be
@@ -243,9 +264,9 @@ final class ChangeAnnouncer: Sendable {
         }
     }
 
-    private func finish() {
+    private func finish(_ number: UInt64) {
         table.withLock { table in
-            table.finish()
+            table.finish(number)
             if table.isEmpty { isWaiting.store(false, ordering: .releasing) }
         }
     }

@@ -108,10 +108,10 @@ import Testing
         #expect(table.newest == UInt64(AnnouncementTable.limit))
         table.release(through: table.newest)
         var count = 0
-        while table.current != nil {
+        while let current = table.current {
             let early = table.takeOverflown()
             #expect(early == [])
-            table.finish()
+            table.finish(current.number)
             count += 1
         }
         #expect(count == AnnouncementTable.limit)
@@ -128,9 +128,17 @@ import Testing
         #expect(table.current == nil)
         table.release(through: 1)
         #expect(table.current?.number == 1)
-        table.finish()
+        table.finish(2)
+        #expect(table.current?.number == 1)
+        table.finish(1)
         #expect(table.current == nil)
         #expect(!table.isEmpty)
+        // All are dropped, and another one is there before the last one has ended.
+        table.removeAll()
+        table.append(.remove(try Self.entry("c"), Self.attributes(4)))
+        table.release(through: table.newest)
+        table.finish(2)
+        #expect(table.current?.number == 3)
     }
 
     @Test func `a file that the helper opens is one that is there for it alone`() throws {
@@ -225,7 +233,7 @@ import Testing
                 let name = table.former(of: directory) ?? truth.plan.names(directory).first
                 guard let name else {
                     Issue.record("nothing leads to \(directory) for \(announcement)")
-                    return table.finish()
+                    return table.finish(announcement.number)
                 }
                 #expect(shown[name]?.inode == directory, "\(announcement)")
                 directory = name.parent
@@ -244,6 +252,6 @@ import Testing
             shown[new] = attributes
         case .replace, .modify, .touch: break
         }
-        table.finish()
+        table.finish(announcement.number)
     }
 }
