@@ -46,12 +46,12 @@ extension ControlledDaemon {
 
     /// What the mount options `evict_after` and `keep_recent` say.
     fileprivate func rules(_ facts: ItemFacts) throws(FileError) -> [String] {
-        let (unusedAt, recentUntil) = try fileSystem.useRules(for: facts.attributes.inode)
+        let use = try fileSystem.useRules(for: facts.attributes.inode)
         var rules: [String] = []
-        if let recentUntil {
+        if let recentUntil = use.recentUntil {
             rules.append("used lately: the limits of the cache leave it until \(recentUntil.rfc3339) (keep_recent)")
         }
-        if let unusedAt, !facts.isPinned, facts.entry?.item != nil {
+        if let unusedAt = use.unusedAt, !facts.isPinned, facts.entry?.item != nil {
             rules.append("evicted if it is not used until \(unusedAt.rfc3339) (evict_after)")
         }
         return rules

@@ -148,12 +148,8 @@ package final class FileSystem: Sendable {
     package var followers: ItemFollowers { coordination.followers }
     package var transfers: TransferEvents { coordination.transfers }
 
-    /// When a local file is evicted if it is not used until then, and until when the limits of the cache do not evict it.
-    package func useRules(
-        for inode: InodeNumber
-    ) throws(FileError) -> (unusedAt: Timestamp?, recentUntil: Timestamp?) {
-        let rules = try cache.evictor.rules(for: inode)
-        return (rules.unusedAt, rules.recentUntil)
+    package func useRules(for inode: InodeNumber) throws(FileError) -> UseRules {
+        try cache.evictor.rules(for: inode)
     }
 
     package func cacheStatus() throws(FileError) -> CacheStatus { try cache.evictor.status() }

@@ -18,6 +18,7 @@ package struct FileWatches: Hashable, Sendable {
     ///
     /// - Parameter device: The minor number of the file system's `st_dev`, whose major number is 0.
     package init(onDevice device: UInt64) {
+        // A process may have ended meanwhile, or be another user's: then it has no watches here.
         let processes = (try? SystemCalls.names(in: "/proc")) ?? []
         for process in processes where process.utf8.first.map({ (0x30...0x39).contains($0) }) ?? false {
             let descriptors = (try? SystemCalls.names(in: "/proc/\(process)/fd")) ?? []

@@ -32,23 +32,20 @@ extension CacheEvictor {
             round = await self.round(eviction, .max, usedBefore: end)
             count += round.evictedFileCount
         } while round.evictedFileCount == Self.roundLimit && !Task.isCancelled
+        if let problem = round.problem {
+            logger.warning(
+                "failed to evict files that were not used for long; trying again later",
+                metadata: ["error": "\(problem)"])
+        }
         guard count > 0 else { return }
         try replica.makeDurable()
         logger.info("evicted files that were not used for long", metadata: ["files": "\(count)"])
     }
 
-    /// What the times of use say of a local file.
-    struct Rules: Equatable, Sendable {
-        /// When it is evicted if it is not used until then; `nil`: never for that.
-        var unusedAt: Timestamp?
-        /// Until when the limits do not evict it; `nil`: they may.
-        var recentUntil: Timestamp?
-    }
-
-    func rules(for inode: InodeNumber) throws(FileError) -> Rules {
-        guard limits.isSet, let recorded = try replica.read({ try $0.used(inode) }) else { return Rules() }
+    func rules(for inode: InodeNumber) throws(FileError) -> UseRules {
+        guard limits.isSet, let recorded = try replica.read({ try $0.used(inode) }) else { return UseRules() }
         let used = max(recorded, uses.time(of: inode) ?? recorded)
-        var rules = Rules()
+        var rules = UseRules()
         if let evictAfter = limits.evictAfter, let since = try replica.read({ try $0.usesNotedSince() }) {
             rules.unusedAt = max(used, since).later(by: evictAfter)
         }

@@ -1,4 +1,3 @@
-import FileSystem
 import Linux
 import Model
 import Sync

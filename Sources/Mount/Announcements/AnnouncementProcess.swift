@@ -60,6 +60,8 @@ final class AnnouncementProcess {
     /// - Returns: Its errno, or 0.
     func perform(_ order: AnnouncementOrder) throws(Failure) -> Int32 {
         let bytes = order.bytes
+        // The helper would end.
+        guard bytes.count <= AnnouncementOrder.limit else { return ENAMETOOLONG }
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeBytes { write(orders.rawValue, $0.baseAddress! + done, bytes.count - done) }

@@ -94,6 +94,8 @@ final class ChangeAnnouncer: Sendable {
         }
         guard !plan.calls.isEmpty else { return nil }
         return table.withLock { table in
+            // Given up meanwhile: then nobody would make the calls, and the kernel cache nothing from now on.
+            guard target.withLock({ $0 }) != nil else { return nil }
             isWaiting.store(true, ordering: .releasing)
             for call in plan.calls { table.append(call) }
             return table.newest
@@ -251,7 +253,10 @@ final class ChangeAnnouncer: Sendable {
         while true {
             if let current = table.withLock({ $0.current }) { return current }
             let directories = table.withLock { $0.takeOverflown() }
-            if directories.isEmpty { return nil }
+            if directories.isEmpty {
+                settle()
+                return nil
+            }
             for directory in directories {
                 guard let attributes = tree.attributes(directory) else { continue }
                 let name = tree.names(directory).first
@@ -265,8 +270,13 @@ final class ChangeAnnouncer: Sendable {
     }
 
     private func finish(_ number: UInt64) {
+        table.withLock { $0.finish(number) }
+        settle()
+    }
+
+    /// When nothing waits, the kernel may cache names again.
+    private func settle() {
         table.withLock { table in
-            table.finish(number)
             if table.isEmpty { isWaiting.store(false, ordering: .releasing) }
         }
     }
