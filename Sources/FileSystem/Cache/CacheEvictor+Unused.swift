@@ -15,13 +15,14 @@ extension CacheEvictor {
             let now = environment.now()
             try replica.change { try $0.setUsesNotedSince(limits.isSet ? now : nil) }
         } catch {
-            // Then nothing counts as unused until the next mount.
-            logger.warning("failed to note since when uses are noted", metadata: ["error": "\(error)"])
+            // As while a new mount still shows the tree's preview. Until then nothing counts as unused.
+            logger.info("noting later since when uses are noted", metadata: ["error": "\(error)"])
         }
     }
 
     func evictUnused(_ eviction: Eviction) async throws(FileError) {
         guard let evictAfter = limits.evictAfter, isUnusedCheckDue(evictAfter) else { return }
+        noteWhetherUsesAreNoted()
         try recordUses()
         let end = time(before: evictAfter)
         // Before that, a use may not have been noted.

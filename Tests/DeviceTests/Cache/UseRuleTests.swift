@@ -35,6 +35,8 @@ import Testing
 
     /// Lets the clock of the wall jump, and the evictor look.
     private func jump(_ time: TestTime, _ duration: Duration) async throws {
+        // A device that was just started has begun: it notes when.
+        try await pass(.seconds(1))
         time.jumpWall(by: duration)
         time.jump(by: .seconds(3700))
         try await pass(.seconds(65))
