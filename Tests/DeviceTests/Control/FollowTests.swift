@@ -89,7 +89,7 @@ import Testing
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
-        let text = String(decoding: (0..<(6 << 20)).map { _ in UInt8.random(in: 32..<127) }, as: UTF8.self)
+        let text = try randomText(byteCount: 6 << 20)
         try await a.write(text, to: "f")
         try await converge(a, b)
         let follower = try ItemFollower(on: b)

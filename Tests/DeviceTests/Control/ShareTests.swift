@@ -17,7 +17,7 @@ import Testing
         let store = MemoryStore()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
-        let text = String(decoding: (0..<(9 << 20)).map { _ in UInt8.random(in: 32..<127) }, as: UTF8.self)
+        let text = try randomText(byteCount: 9 << 20)
         let handle = try await a.open("long.txt", O_RDWR | O_CREAT)
         try await a.write(text, to: handle, at: 0)
         try await a.close(handle)
