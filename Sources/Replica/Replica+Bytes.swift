@@ -15,6 +15,18 @@ extension Replica {
         return (attributes, descriptors.shared(bytes, of: attributes.inode))
     }
 
+    /// Creates a file without a name, which is deleted with its last use unless it gets one
+    /// (``ReplicaTransaction/link(_:in:as:isNameless:)``). Related: open(2) with `O_TMPFILE`.
+    /// - Parameter parent: Whose group it may inherit.
+    /// - Throws: `notFound`, `notDirectory`, `diskFull`.
+    package func createNamelessFile(
+        _ new: NewItem, in parent: InodeNumber, opening: FileOpening
+    ) throws(FileError) -> Attributes {
+        let (attributes, bytes) = try change { try $0.createNamelessFile(new, in: parent, opening: opening) }
+        _ = descriptors.shared(bytes, of: attributes.inode)
+        return attributes
+    }
+
     /// Opens a file during its creation.
     package struct FileOpening {
         let open: (InodeNumber, Descriptor) throws(FileError) -> Void

@@ -105,6 +105,54 @@ import Testing
         }
     }
 
+    /// Creates a file without a name, and writes to it.
+    private func makeNamelessFile(_ lab: Lab) throws -> InodeNumber {
+        var bytes: Descriptor?
+        let opening = Replica.FileOpening { _, descriptor in
+            bytes = descriptor
+        } undo: { _ in
+        }
+        let number = try lab.replica.createNamelessFile(NewItem(.file, mode: 0o644), in: .root, opening: opening).inode
+        try lab.write("hello", to: number, try #require(bytes))
+        return number
+    }
+
+    @Test func `a crash while creating a file without a name leaves nothing of it`() throws {
+        try atEveryStep { lab in
+            _ = try lab.makeFile("a")
+        } act: { lab in
+            _ = try makeNamelessFile(lab)
+        } verify: { (lab: Lab, _) throws in
+            #expect(try lab.bytes(of: try lab.inode("a")) == "hello")
+        }
+    }
+
+    @Test func `a crash while a file gets its first name leaves it whole or gone`() throws {
+        var nameless = InodeNumber.root
+        try atEveryStep { lab in
+            _ = try lab.makeDirectory("d")
+            nameless = try makeNamelessFile(lab)
+        } act: { lab in
+            _ = try lab.replica.change {
+                try $0.link(nameless, in: try $0.rows.resolve("d"), as: try ItemName("new"), isNameless: true)
+            }
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let found = try lab.inodeIfPresent("d/new")
+            if committed { #expect(found != nil) }
+            if let found { #expect(try lab.bytes(of: found) == "hello") }
+        }
+    }
+
+    @Test func `a file that got its first name has its bytes after a power failure`() throws {
+        let lab = try Lab()
+        let nameless = try makeNamelessFile(lab)
+        _ = try lab.replica.change { try $0.link(nameless, in: .root, as: try ItemName("new"), isNameless: true) }
+        try lab.replica.makeDurable()
+        try lab.losePowerAndOpen()
+        #expect(try lab.replica.check() == [])
+        #expect(try lab.bytes(of: try lab.inode("new")) == "hello")
+    }
+
     @Test func `a crash during rmdir leaves the directory present or removed`() throws {
         try atEveryStep { lab in
             let directory = try lab.makeDirectory("d")

@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from .program import Step
-from .words import MODES, NAMES
+from .words import MODES, NAMES, NEW
 
 if TYPE_CHECKING:
     from .generator import Generator
@@ -59,3 +59,31 @@ def bind(random: Random, gen: "Generator") -> list[Step]:
 def pages(random: Random, gen: "Generator") -> list[Step]:
     who, directory = random.choice(gen.processes), random.choice(gen.directories)
     return [Step(who, "pages", (directory, random.choice(["e", "x", "f", "a", "n", "m"]), random.choice([1, 2, 5])))]
+
+
+# A slot that no other step uses.
+NAMELESS_SLOT = 9
+
+
+def nameless(random: Random, gen: "Generator") -> list[list[Step]]:
+    """A file without a name in some programs, which gets one or two, or none, while others use these."""
+    if random.random() < 0.7:
+        return []
+    who, other = random.choice(gen.processes), random.choice(gen.processes)
+    slot, words = NAMELESS_SLOT, random.choice(["O_RDWR", "O_RDWR", "O_WRONLY", "O_RDWR|O_EXCL", "O_RDONLY"])
+    directory = random.choice([*gen.directories, "a", "nowhere"])
+    steps = [Step(who, "open", (slot, directory, f"{words}|O_TMPFILE", random.choice(MODES)))]
+    for _ in range(random.randrange(1, 6)):
+        path = random.choice([*gen.files, *NEW])
+        steps.append(random.choice([
+            Step(who, "pwrite", (slot, "#", random.choice([1, 5000, 70_000]), random.choice([0, 4095]))),
+            Step(who, "ftruncate", (slot, random.choice([0, 3, 5000]))),
+            Step(who, "name", (slot, path)),
+            Step(who, "name", (slot, path)),
+            Step(other, "unlink", (path,)),
+            Step(other, "rename", (path, random.choice(NEW), 0)),
+            Step(other, "stat", (path,)),
+            Step(who, "fsync", (slot,)),
+        ]))  # fmt: skip
+        steps.append(Step(who, "fstat", (slot,)))
+    return [[*steps, Step(who, "pread", (slot, 100, 0)), Step(who, "close", (slot,))]]

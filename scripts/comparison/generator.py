@@ -17,6 +17,7 @@ class Generator:
     def __init__(self, seed: int, is_root: bool) -> None:
         self.random = random.Random(seed)
         self.further = random.Random(f"further {seed}")
+        self.nameless = random.Random(f"nameless {seed}")
         self.is_root = is_root
         self.steps: list[Step] = []
         count = self.random.choice([2, 2, 2, 3, 4])
@@ -44,17 +45,20 @@ class Generator:
             if self.random.randrange(every) == 0:
                 self.insert(kind)
         for group in further_choices.groups(self.further, self):
-            at = self.further.randrange(len(self.steps) + 1)
-            # Not between two steps that run at the same time.
-            while (at > 0 and self.steps[at - 1].name == "together") or (
-                at > 1 and self.steps[at - 2].name == "together"
-            ):
-                at -= 1
-            self.steps[at:at] = group
+            self.put(group, self.further)
+        for group in further_choices.nameless(self.nameless, self):
+            self.put(group, self.nameless)
         self.add(self.processes[0], "tree")
         if self.random.randrange(TICK_EVERY) == 0:
             self.steps.insert(0, Step(CONTROLLER, "tick", ()))
         return self.steps
+
+    def put(self, group: list[Step], chance: random.Random) -> None:
+        at = chance.randrange(len(self.steps) + 1)
+        # Not between two steps that run at the same time.
+        while (at > 0 and self.steps[at - 1].name == "together") or (at > 1 and self.steps[at - 2].name == "together"):
+            at -= 1
+        self.steps[at:at] = group
 
     def insert(self, kind: str) -> None:
         """Puts a step of the controller somewhere; what follows it was made without regard to it."""

@@ -23,6 +23,10 @@ class Names(Descriptors):
     def link(self, source: str, target: str) -> None:
         os.link(self.path(source), self.path(target), follow_symlinks=False)
 
+    def name(self, slot: int, target: str) -> None:
+        """Gives a name to an open file, which may have none."""
+        syscalls.link_followed(f"/proc/self/fd/{self.file(slot)}", self.path(target))
+
     def symlink(self, content: str, path: str) -> None:
         os.symlink(content, self.path(path))
 

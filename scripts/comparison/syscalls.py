@@ -39,6 +39,12 @@ def checked(result: int) -> int:
     return result
 
 
+def link_followed(source: str, target: str) -> None:
+    """`os.link` follows no symbolic link on Linux, such as those to open files."""
+    follow = 0x400
+    checked(LIBC.linkat(AT_FDCWD, os.fsencode(source), AT_FDCWD, os.fsencode(target), follow))
+
+
 def renameat2(source: str, target: str, flags: int) -> None:
     checked(LIBC.renameat2(AT_FDCWD, os.fsencode(source), AT_FDCWD, os.fsencode(target), flags))
 

@@ -110,7 +110,9 @@ extension FileSystem {
     ) throws(FileError) -> Attributes {
         try cache.freeSpaceFloor.admitChange()
         if let open = files.open.inode(inode) { try recordBytes(of: open) }
-        _ = try replica.change { try $0.link(inode, in: parent, as: name) }
+        let isNameless = files.orphans.isNameless(inode)
+        _ = try replica.change { try $0.link(inode, in: parent, as: name, isNameless: isNameless) }
+        if isNameless { files.orphans.gotName(inode) }
         appeared(name, in: parent, by: caller)
         return try current(of: inode)
     }

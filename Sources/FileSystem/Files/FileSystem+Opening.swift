@@ -63,6 +63,28 @@ extension FileSystem {
     private func createNow(
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
     ) throws(FileError) -> (Attributes, OpenedFile) {
+        try create(mode: mode, flags: flags, by: caller) { [self] new, opening throws(FileError) in
+            try replica.createFile(new, as: name, in: parent, opening: opening).0
+        } then: { [self] _ in
+            appeared(name, in: parent, by: caller)
+        }
+    }
+
+    /// Creates a file without a name. Related: open(2) with `O_TMPFILE`.
+    package func createNameless(
+        in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
+    ) throws(FileError) -> (Attributes, OpenedFile) {
+        try create(mode: mode, flags: flags, by: caller) { [self] new, opening throws(FileError) in
+            let attributes = try replica.createNamelessFile(new, in: parent, opening: opening)
+            files.orphans.insertNameless(attributes.inode)
+            return attributes
+        }
+    }
+
+    private func create(
+        mode: UInt16, flags: Int32, by caller: Caller,
+        _ make: (NewItem, Replica.FileOpening) throws(FileError) -> Attributes, then: (Attributes) -> Void = { _ in }
+    ) throws(FileError) -> (Attributes, OpenedFile) {
         try cache.freeSpaceFloor.admitChange()
         let id = files.open.newID()
         var opened: OpenHandle?
@@ -82,10 +104,10 @@ extension FileSystem {
                 if let handle = opened.take() { _ = files.open.remove(handle) }
             }
             let new = NewItem(.file, mode: mode).owned(by: caller)
-            let (attributes, _) = try replica.createFile(new, as: name, in: parent, opening: opening)
-            guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
+            let attributes = try make(new, opening)
+            guard let handle = opened else { preconditionFailure("the replica created a file without opening it") }
             try admit(handle, flags: flags, by: caller)
-            appeared(name, in: parent, by: caller)
+            then(attributes)
             return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
         } catch {
             // The file was created, and a later step failed: it must not count as open for ever.

@@ -8,6 +8,8 @@ import Synchronization
 /// deleted at the next start.
 final class Orphans: Sendable {
     private let ledger = Mutex(OrphanLedger())
+    /// Those that were created without a name, and may get one.
+    private let nameless = Mutex<Set<InodeNumber>>([])
     private let open: OpenFiles
     let references: KernelReferences
     private let kernel: any KernelCache
@@ -35,6 +37,20 @@ final class Orphans: Sendable {
         if !excess.isEmpty { kernel.release(excess) }
     }
 
+    /// An inode was created without a name. Related: open(2) with `O_TMPFILE`.
+    func insertNameless(_ inode: InodeNumber) {
+        nameless.withLock { _ = $0.insert(inode) }
+        insert(inode)
+    }
+
+    func isNameless(_ inode: InodeNumber) -> Bool { nameless.withLock { $0.contains(inode) } }
+
+    /// An inode that was created without a name has got its first one.
+    func gotName(_ inode: InodeNumber) {
+        nameless.withLock { _ = $0.remove(inode) }
+        _ = ledger.withLock { $0.remove(inode) }
+    }
+
     /// Removes an inode from the set if nothing uses it any more. One that the kernel still knows is asked back: of a name
     /// that another device removed the kernel does not know that it was the last, so it would keep the inode.
     /// - Returns: Whether it was an unused orphan, which the caller must then delete.
@@ -44,6 +60,7 @@ final class Orphans: Sendable {
             kernel.release([inode])
             return false
         }
+        nameless.withLock { _ = $0.remove(inode) }
         return ledger.withLock { $0.remove(inode) }
     }
 }

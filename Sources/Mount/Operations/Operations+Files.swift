@@ -69,17 +69,37 @@ extension Operations {
         }
         let caller = request.caller
         let flags = information.flags
+        if isNamelessFile(name) {
+            return request.answerInWholeTree { () throws(FileError) in
+                Answer.ready(try request.fileSystem.createNameless(in: parent, mode: mode, flags: flags, by: caller))
+            } with: { reply, created in
+                took(created, reply, request, information)
+            }
+        }
         request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
             try request.fileSystem.create(name, in: parent, mode: mode, flags: flags, by: caller)
         } with: { reply, created in
-            let (attributes, opened) = created
-            let session = request.session
-            var information = information
-            let mode = OpenMode(opened, of: attributes.inode, in: session)
-            mode.apply(to: &information)
-            let isTaken = reply.created(attributes, &information, mode.completion)
-            if !isTaken { abandon(opened, mode, attributes.inode, session, by: caller) }
+            took(created, reply, request, information)
         }
+    }
+
+    /// Whether the name is `/`, that of `FUSE_TMPFILE`, which ``WireCompletion`` passes on as a creation.
+    private static func isNamelessFile(_ name: UnsafePointer<CChar>?) -> Bool {
+        guard let name else { return false }
+        return name[0] == CChar(UInt8(ascii: "/")) && name[1] == 0
+    }
+
+    private static func took(
+        _ created: (Attributes, OpenedFile), _ reply: consuming Reply, _ request: Request,
+        _ information: fuse_file_info
+    ) {
+        let (attributes, opened) = created
+        let session = request.session
+        var information = information
+        let mode = OpenMode(opened, of: attributes.inode, in: session)
+        mode.apply(to: &information)
+        let isTaken = reply.created(attributes, &information, mode.completion)
+        if !isTaken { abandon(opened, mode, attributes.inode, session, by: request.caller) }
     }
 
     /// The caller was interrupted before it got the file, so the kernel will not close it.

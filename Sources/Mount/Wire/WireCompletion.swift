@@ -3,7 +3,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Adds to two replies what libfuse 3.14 cannot send: newer flags of INIT, and pass-through in OPEN and CREATE.
+/// Adds to two replies what libfuse 3.14 cannot send: newer flags of INIT, and pass-through in OPEN and CREATE. And lets it
+/// read two requests that it does not know, as ones that it knows.
 ///
 /// It sits between libfuse and `/dev/fuse` (`fuse_session_custom_io`). In INIT it requests only what the kernel
 /// offered, so that older kernels see no difference. The numbers are those of `linux/fuse.h`, protocol 7.40.
@@ -32,7 +33,9 @@ final class WireCompletion: Sendable {
 
     /// The offsets of the values, in bytes.
     private enum Layout {
-        // fuse_in_header, then fuse_init_in
+        // fuse_in_header
+        static let requestHeaderByteCount = 40
+        // then fuse_init_in
         static let requestOperation = 4
         static let requestUnique = 8
         static let requestBody = 40
@@ -54,6 +57,10 @@ final class WireCompletion: Sendable {
     }
 
     private static let initOperation: UInt32 = 26
+    /// `FUSE_TMPFILE` has the form of `FUSE_CREATE`, with the name `/`, which no other request has; `FUSE_COPY_FILE_RANGE_64`
+    /// that of `FUSE_COPY_FILE_RANGE`, and its reply has the count in 64 bits, of which libfuse sets the upper half to zero.
+    private static let twins: [UInt32: UInt32] = [51: 35, 53: 47]
+    private static let lowestTwin: UInt32 = 51
     /// How many file systems may be stacked below this one for pass-through: the backing one.
     private static let stackDepth: UInt32 = 1
 
@@ -104,7 +111,15 @@ final class WireCompletion: Sendable {
         if !isSettled.load(ordering: .relaxed), let buffer, result >= Layout.initRequestByteCount {
             noteInit(UnsafeRawBufferPointer(start: buffer, count: result))
         }
+        if let buffer, result >= Layout.requestHeaderByteCount { Self.translate(buffer + Layout.requestOperation) }
         return result
+    }
+
+    /// Gives libfuse a request that it knows instead of one that has the same form.
+    private static func translate(_ operation: UnsafeMutableRawPointer) {
+        let number = operation.loadUnaligned(as: UInt32.self)
+        guard number >= lowestTwin, let twin = twins[number] else { return }
+        operation.storeBytes(of: twin, as: UInt32.self)
     }
 
     private func noteInit(_ request: UnsafeRawBufferPointer) {

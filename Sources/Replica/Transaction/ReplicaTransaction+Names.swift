@@ -27,23 +27,50 @@ extension ReplicaTransaction {
     ) throws -> (attributes: Attributes, bytes: Descriptor) {
         var new = new
         let item = try prepare(&new, name, in: parent)
-        let place = try objects.newPlace(of: name, in: parent)
+        let descriptor = try createBytes(of: new, at: try objects.newPlace(of: name, in: parent))
+        changes.notedNewFile(in: parent)
+        var row = changedRow(new)
+        row.stand(on: try SystemCalls.status(of: descriptor))
+        let attributes = try insert(row, name, in: parent, item: item)
+        try opened(attributes.inode, descriptor, opening)
+        return (attributes, descriptor)
+    }
+
+    /// See ``Replica/createNamelessFile(_:in:opening:)``.
+    func createNamelessFile(
+        _ new: NewItem, in parent: InodeNumber, opening: Replica.FileOpening
+    ) throws -> (attributes: Attributes, bytes: Descriptor) {
+        var new = new
+        try inherit(&new, from: try rows.parentInfo(parent))
+        var row = changedRow(new)
+        row.attributes.linkCount = 0
+        row.attributes.inode = try rows.insert(row)
+        let descriptor = try createBytes(of: new, at: backing.orphanPlace(of: row.number))
+        try rows.setBacking(row.number, try SystemCalls.status(of: descriptor))
+        try opened(row.number, descriptor, opening)
+        return (row.attributes, descriptor)
+    }
+
+    private func createBytes(of new: NewItem, at place: BackingPlace) throws -> Descriptor {
         let descriptor = try changes.createFile(at: place, mode: BackingObjects.mode(new.mode))
         try DescriptorReserve.spare(descriptor)
         // The time of the first stat is that of the bytes, so that the first write cannot move it back.
         if environment.diskTime == nil { try descriptor.setTimes(modified: now) }
-        changes.notedNewFile(in: parent)
         try environment.stamp(descriptor)
+        return descriptor
+    }
+
+    private func changedRow(_ new: NewItem) -> InodeRow {
         var row = row(new)
         row.isModified = true
         row.generation = 1
-        row.stand(on: try SystemCalls.status(of: descriptor))
-        let attributes = try insert(row, name, in: parent, item: item)
-        if let opening {
-            changes.onUndo { opening.undo(attributes.inode) }
-            try opening.open(attributes.inode, descriptor)
-        }
-        return (attributes, descriptor)
+        return row
+    }
+
+    private func opened(_ number: InodeNumber, _ descriptor: Descriptor, _ opening: Replica.FileOpening?) throws {
+        guard let opening else { return }
+        changes.onUndo { opening.undo(number) }
+        try opening.open(number, descriptor)
     }
 
     private func makeSymbolicLink(_ new: NewItem, as name: ItemName, in parent: InodeNumber) throws -> Attributes {
@@ -59,12 +86,17 @@ extension ReplicaTransaction {
     }
 
     /// Adds another name to a file. Related: `link(2)`.
-    /// - Throws: `notPermitted` for a directory; `exists`; `notFound`, also for a file without a name.
-    package func link(_ number: InodeNumber, in parent: InodeNumber, as name: ItemName) throws -> Attributes {
+    ///
+    /// - Parameter isNameless: Whether the file was created without a name, which this is.
+    /// - Throws: `notPermitted` for a directory; `exists`; `notFound`, also for a file that lost its names.
+    package func link(
+        _ number: InodeNumber, in parent: InodeNumber, as name: ItemName, isNameless: Bool = false
+    ) throws -> Attributes {
         let row = try rows.inodeRow(number)
         guard row.kind != .directory else { throw FileError(.notPermitted, "\(number) is a directory") }
         guard let first = try rows.firstEntryRow(of: number) else {
-            throw FileError(.notFound, "\(number) no longer has a name")
+            guard isNameless else { throw FileError(.notFound, "\(number) no longer has a name") }
+            return try giveFirstName(name, in: parent, to: row)
         }
         let item = try prepare(sample(of: row), name, in: parent, try rows.parentInfo(parent))
         if row.identity != nil {
@@ -86,6 +118,19 @@ extension ReplicaTransaction {
         if let item { try outbox.enqueue(item) }
         if !row.isLocal { changes.refreshPlaceholder(name, in: parent) }
         return try rows.attributes(of: number)
+    }
+
+    private func giveFirstName(_ name: ItemName, in parent: InodeNumber, to row: InodeRow) throws -> Attributes {
+        let item = try prepare(sample(of: row), name, in: parent, try rows.parentInfo(parent))
+        let place = try objects.newPlace(of: name, in: parent)
+        try changes.rename(backing.orphanPlace(of: row.number), to: place)
+        changes.notedNewFile(in: parent)
+        try rows.setBackingChanged(row.number, try SystemCalls.status(place))
+        try rows.insertEntry(name, in: parent, inode: row.number, item: item)
+        try rows.addLinks(row.number, 1, changed: now)
+        try touch(parent)
+        if let item { try outbox.enqueue(item) }
+        return try rows.attributes(of: row.number)
     }
 
     /// Removes a name; the file itself exists until ``forget(_:)``, for processes that have it open. It frees disk space.
@@ -153,11 +198,14 @@ extension ReplicaTransaction {
     /// - Returns: The item that it will be; `nil` when it is not synced.
     func prepare(_ new: inout NewItem, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
         let info = try rows.parentInfo(parent)
-        if let group = info.heritableGroup {
-            new.group = group
-            if new.kind == .directory { new.mode |= ParentInfo.setGroupID }
-        }
+        try inherit(&new, from: info)
         return try prepare(ItemSample(new: new.kind), name, in: parent, info)
+    }
+
+    private func inherit(_ new: inout NewItem, from parent: ParentInfo) throws {
+        guard let group = parent.heritableGroup else { return }
+        new.group = group
+        if new.kind == .directory { new.mode |= ParentInfo.setGroupID }
     }
 
     /// Checks that a name can be created.

@@ -1,7 +1,7 @@
 """Files that are open. Cases of files.py."""
 
-import errno
 import os
+import tempfile
 
 from system_calls import get, libc, put, raises
 
@@ -47,18 +47,93 @@ def open_directory_survives_rename() -> None:
     os.close(directory)
 
 
+def nameless(directory: str = ".", flags: int = os.O_RDWR, mode: int = 0o600) -> int:
+    return os.open(directory, flags | os.O_TMPFILE, mode)
+
+
+def give_name(descriptor: int, name: str) -> None:
+    libc("linkat", -100, f"/proc/self/fd/{descriptor}".encode(), -100, name.encode(), 0x400)  # AT_SYMLINK_FOLLOW
+
+
 def nameless_temporary_file() -> None:
-    """O_TMPFILE works completely, or is refused with an errno for which programs have a fallback."""
-    try:
-        descriptor = os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600)
-    except OSError as error:
-        assert error.errno in (errno.EOPNOTSUPP, errno.EISDIR), error
-        print("O_TMPFILE is refused with", errno.errorcode[error.errno])
-        return
-    os.write(descriptor, b"x")
-    libc("linkat", -100, f"/proc/self/fd/{descriptor}".encode(), -100, b"named", 0x400)  # AT_SYMLINK_FOLLOW
+    """As on a disk, open(2) with O_TMPFILE."""
+    before = os.umask(0o027)
+    descriptor = nameless(mode=0o666)
+    os.umask(before)
+    status = os.fstat(descriptor)
+    assert (status.st_nlink, status.st_size, status.st_mode) == (0, 0, 0o100640), status
+    assert os.listdir(".") == []
+    assert os.write(descriptor, b"x" * 5000) == 5000
+    assert os.pread(descriptor, 3, 4998) == b"xx"
+    os.fsync(descriptor)
+    os.fchmod(descriptor, 0o604)
+    give_name(descriptor, "named")
+    assert os.listdir(".") == ["named"]
+    status = os.stat("named")
+    assert (status.st_nlink, status.st_size, status.st_mode, status.st_ino) == (
+        1, 5000, 0o100604, os.fstat(descriptor).st_ino,
+    ), status  # fmt: skip
+    # It is a file as any other from then on.
+    raises("EEXIST", give_name, descriptor, "named")
+    give_name(descriptor, "second")
+    assert os.stat("named").st_nlink == 2
+    os.write(descriptor, b"y")
     os.close(descriptor)
-    assert get("named") == b"x"
+    assert get("second") == b"x" * 5000 + b"y"
+    os.rename("named", "third")
+    os.unlink("second")
+    assert get("third") == b"x" * 5000 + b"y"
+    os.unlink("third")
+    # An unlinked file gets no name again, nor does one that was made to have none.
+    descriptor = os.open("lost", os.O_RDWR | os.O_CREAT)
+    os.unlink("lost")
+    raises("ENOENT", give_name, descriptor, "again")
+    os.close(descriptor)
+    descriptor = nameless(".", os.O_RDWR | os.O_EXCL)
+    raises("ENOENT", give_name, descriptor, "again")
+    os.close(descriptor)
+    raises("EINVAL", nameless, ".", os.O_RDONLY)
+    raises("ENOENT", nameless, "none")
+    put("file", b"")
+    raises("ENOTDIR", nameless, "file")
+    os.unlink("file")
+    assert os.listdir(".") == []
+
+
+def nameless_files_of_programs() -> None:
+    """Many at once, with names given over and over, by several processes."""
+    os.mkdir("d")
+    os.chmod("d", 0o2770)
+    children = []
+    for child in range(4):
+        if not (process := os.fork()):
+            for count in range(50):
+                descriptor = nameless("d")
+                os.write(descriptor, f"{child} {count}".encode() * 100)
+                if count % 2:
+                    give_name(descriptor, f"d/{child} {count}")
+                elif count % 4 == 0:
+                    os.ftruncate(descriptor, 0)
+                os.close(descriptor)
+            os._exit(0)
+        children.append(process)
+    for process in children:
+        assert os.waitpid(process, 0)[1] == 0
+    expected = sorted(f"{child} {count}" for child in range(4) for count in range(1, 50, 2))
+    assert sorted(os.listdir("d")) == expected
+    for name in expected:
+        assert get(f"d/{name}") == name.encode() * 100, name
+    # A file whose name another one has by now.
+    descriptor = nameless("d")
+    os.mkdir("d/e")
+    raises("EEXIST", give_name, descriptor, "d/e")
+    give_name(descriptor, "d/e/f")
+    os.rename("d/e/f", "f")
+    os.close(descriptor)
+    with tempfile.TemporaryFile(dir=".") as file:
+        file.write(b"z")
+        file.flush()
+        assert os.fstat(file.fileno()).st_nlink == 0
 
 
 def many_open_files() -> None:

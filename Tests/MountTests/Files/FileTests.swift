@@ -5,7 +5,8 @@ extension RealMount {
         /// The cases of `Drivers/files.py`.
         static let cases = [
             "unlinked_open_file_lives_on", "open_handle_survives_rename", "open_directory_survives_rename",
-            "nameless_temporary_file", "many_open_files", "open_flags", "hard_links", "symbolic_links",
+            "nameless_temporary_file", "nameless_files_of_programs", "many_open_files", "open_flags", "hard_links",
+            "symbolic_links",
             "rename_within_the_rules", "rename_without_replacing", "rename_exchanges", "removing_names",
             "inode_numbers_stay", "deep_directories", "listing_while_removing", "names_that_differ_only_in_bytes",
             "times_with_nanoseconds", "times_at_the_ends", "times_of_changes", "times_go_forward", "modes",
