@@ -146,6 +146,7 @@ let package = Package(
                 .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Hummingbird", "hummingbird"), .filesystem("HummingbirdCore", "hummingbird"),
                 .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
+                .filesystem("NIOPosix", "swift-nio"),
                 .filesystem("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             swiftSettings: settings),

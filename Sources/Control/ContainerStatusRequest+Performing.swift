@@ -40,6 +40,7 @@ extension ContainerStatusRequest: PerformedQuestion {
         status.putBack = try daemon.putBack()
         status.lastCommit = try daemon.replica.read { try $0.lastCommitTime()?.rfc3339 }
         status.overdue = daemon.syncEngine.heartbeat.overdue
+        status.peers = daemon.syncEngine.hints.peers
         let link = daemon.link.settings
         if !link.isUnchanged { status.link = link }
         return status
@@ -75,7 +76,8 @@ extension ControlledDaemon {
     }
 
     fileprivate var fastPaths: [FastPathStatus] {
-        let unavailable = fileSystem.mountAbilities.unavailable
+        var unavailable = fileSystem.mountAbilities.unavailable
+        unavailable[.hints] = syncEngine.hints.unavailable
         return FastPath.allCases.map { path in
             if fileSystem.options.off.contains(path) {
                 return FastPathStatus(path, .off, reason: "turned off by a mount option")

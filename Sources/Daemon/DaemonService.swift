@@ -18,6 +18,8 @@ import UnixSignals
 ///        started ↓   MountService     serves the kernel
 ///        ended   ↑   ControlServer    serves the command line
 ///                    MetricsServer    serves Prometheus, if it has a port
+///                    HintService      tells other devices of commits, and hears theirs
+///                    NotificationServer   hears the store, if it has a port
 ///
 /// SIGTERM and SIGINT end it cleanly, and so does unmounting by any means. SIGHUP is ignored: a daemon outlives the
 /// terminal that started it.
@@ -137,7 +139,24 @@ package struct DaemonService: Sendable {
         if let port = options.metricsPort {
             servers.append(MetricsServer(port: port, monitoring: monitoring, logger: labelled("metrics")))
         }
+        servers += hintServices(fileSystem)
         try await group(fileSystem, session, servers).run()
+    }
+
+    private func hintServices(_ fileSystem: FileSystem) -> [any Service] {
+        let (engine, hints) = (fileSystem.syncEngine, options.hints)
+        let usesGroup = !options.off.contains(.hints)
+        var services: [any Service] = []
+        if usesGroup || !hints.peers.isEmpty || hints.port != nil {
+            services.append(
+                HintService(
+                    engine: engine, store: remote.container.store, options: hints, usesGroup: usesGroup,
+                    logger: labelled("hints")))
+        }
+        if let address = hints.notifications {
+            services.append(NotificationServer(address: address, hints: engine.hints, logger: labelled("notify")))
+        }
+        return services
     }
 
     /// How long a new device's mount waits for the tree before it counts as ready; less than

@@ -18,7 +18,7 @@ package struct SealedStore: ObjectStore {
 
     private let base: any ObjectStore
     private let source: any SealingKeySource
-    private let history: SealedHistory?
+    let history: SealedHistory?
     private let makeSalt: @Sendable (_ key: String) -> [UInt8]
     private let headers = Headers()
 
@@ -39,7 +39,7 @@ package struct SealedStore: ObjectStore {
         func forget(_ key: String) { known.withLock { _ = $0.removeValue(forKey: .container(key)) } }
     }
 
-    private var keys: SealingKeys { source.keys }
+    var keys: SealingKeys { source.keys }
 
     /// - Parameters:
     ///   - keys: ``SealingKeys``, or where they are renewed.

@@ -1,11 +1,13 @@
 package import Crypto
 package import Foundation
+import Remote
 
 /// The keys with which one container's objects are sealed.
 ///
 ///     container key    256 random bits
 ///     ├─ naming key    HKDF-SHA256: hides names that are hashes of contents, see ``HiddenName``
 ///     └─ epoch keys    256 random bits each; what is sealed names its epoch
+///        └─ hint key   HKDF-SHA256: for what devices tell each other, see ``HintKey``
 package struct SealingKeys: Sendable {
     /// The container: part of every object's key, so that no object opens in another container.
     package let container: UUID
@@ -23,6 +25,12 @@ package struct SealingKeys: Sendable {
         self.epoch = epoch
         self.epochKeys = epochKeys
         namingKey = Self.derive("dewpoint names v2", from: containerKey, container)
+    }
+
+    /// That of the newest epoch: a device that was revoked can tell the others nothing.
+    var hintKey: HintKey {
+        guard let key = epochKeys[epoch] else { preconditionFailure("there is one for the epoch") }
+        return HintKey(secret: key, of: container)
     }
 
     private static func derive(_ purpose: String, from key: SymmetricKey, _ container: UUID) -> SymmetricKey {

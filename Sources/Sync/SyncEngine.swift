@@ -46,6 +46,7 @@ package final class SyncEngine: Sendable {
 
     package var replica: Replica { context.replica }
     package var snapshots: Snapshots { session.snapshots }
+    package var hints: CommitHints { session.hints }
 
     /// Uploads, follows the log, makes snapshots and keeps this device's promise until cancelled; only follows it if the store refuses writing.
     package func run() async {
@@ -77,6 +78,11 @@ package final class SyncEngine: Sendable {
         context.activity.noteLocalChange()
         follower.wakeUp()
     }
+
+    /// Another device has seen another history of the container than this one.
+    ///
+    /// - Parameter sentence: Names both; the status shows it, and nothing is sent or applied until the next mount.
+    package func noteFork(_ sentence: String) { containerGuard.noteFork(sentence) }
 
     // MARK: Garbage
 

@@ -132,7 +132,15 @@ struct Simulation {
     func work(
         _ programs: [Program], steps: Int, disturbing isDisturbing: Bool = true
     ) async throws -> [Program] {
-        try await withThrowingTaskGroup(of: Program.self) { group in
+        let devices = programs.filter { $0.index == 0 }.map(\.device)
+        let gossip = Gossip(world, devices, at: world.clock.now).map { gossip in
+            Task(executorPreference: world.executor) {
+                var gossip = gossip
+                await gossip.run()
+            }
+        }
+        defer { gossip?.cancel() }
+        return try await withThrowingTaskGroup(of: Program.self) { group in
             for program in programs {
                 group.addTask {
                     var program = program

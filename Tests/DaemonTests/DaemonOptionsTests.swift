@@ -105,13 +105,13 @@ import Testing
         (
             "off=splice:fast",
             "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
-                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads, watch_events), as in "
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads, watch_events, hints), as in "
                 + "splice:readdirplus, not splice:fast"
         ),
         (
             "off=",
             "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
-                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads, watch_events), as in "
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads, watch_events, hints), as in "
                 + "splice:readdirplus, not "
         ),
         ("evict_after=59s", "evict_after is 60s to 3650d, not 59s"),

@@ -260,4 +260,33 @@ import Testing
             _ = try await read(SealedHistory.snapshotKey(1), in: try anna.start())
         }
     }
+
+    @Test func `two devices that were shown different histories notice it when they tell each other, and only then`()
+        async throws
+    {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        try await write(1, "one", in: try anna.start())
+        // The store shows ben another world from now on, in which both write the second commit.
+        let copy = MemoryStore()
+        for entry in try await base.list(prefix: "", after: nil, limit: 1000) {
+            try await copy.create(entry.key, .bytes(try await stored(entry.key)))
+        }
+        let (here, there) = (try anna.start(), try Device(ben.memory, copy).start())
+        for store in [here, there] { #expect(try await read(commit(1), in: store) == "one") }
+        func told(_ number: UInt64, by store: SealedStore) -> CommitHint {
+            CommitHint(
+                device: DeviceID(uuid: UUID()), number: number, time: Timestamp(rawValue: 0),
+                hash: store.hash(ofCommit: number))
+        }
+        try await write(2, "of anna", in: here)
+        #expect(there.fork(told(2, by: here), from: "anna") == nil, "ben knows no second commit yet")
+        #expect(there.fork(told(1, by: here), from: "anna") == nil)
+        try await write(2, "of ben", in: there)
+        let sentence = try #require(there.fork(told(2, by: here), from: "anna (192.0.2.1)"))
+        #expect(sentence.hasPrefix("the store shows two histories: commit 2 is "))
+        #expect(sentence.contains(" on anna (192.0.2.1); nothing is sent or taken over until the next mount"))
+        #expect(here.fork(told(2, by: there), from: "ben") != nil)
+        #expect(here.fork(told(3, by: there), from: "ben") == nil)
+    }
 }

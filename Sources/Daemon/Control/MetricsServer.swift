@@ -1,7 +1,6 @@
 import ControlAPI
 import Glibc
 import Hummingbird
-import HummingbirdCore
 import Logging
 import Model
 import NIOCore
@@ -15,22 +14,13 @@ struct MetricsServer: Service {
     let logger: Logger
 
     private static let host = "127.0.0.1"
-    /// The most connections at a time, and how long each lasts: every user of the machine can connect, and may neither
-    /// take the daemon's descriptors nor keep others out for long.
-    private static let connectionLimit = 64
     private static let lifetime = TimeAmount.seconds(10)
 
     func run() async throws {
-        let application = Application(
-            responder: MetricsResponder(monitoring: monitoring),
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [ConnectionLifetime(Self.lifetime)])),
-            configuration: ApplicationConfiguration(
-                address: .hostname(Self.host, port: port),
-                availableConnectionsDelegate: .maximum(Self.connectionLimit, logger: logger)),
-            logger: logger)
-        try await application.run()
+        try await ReachableServer(
+            responder: MetricsResponder(monitoring: monitoring), host: Self.host, port: port, lifetime: Self.lifetime,
+            logger: logger
+        ).run()
     }
 
     /// Checks that the port is free, before anything is mounted.

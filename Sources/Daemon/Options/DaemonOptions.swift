@@ -9,6 +9,7 @@ package struct DaemonOptions: Hashable, Sendable {
     package var fileSystem = FileSystemOptions()
     package var mount = MountOptions()
     package var link = Link()
+    package var hints = Hints()
     package var logLevel = Logger.Level.info
     /// `nil` for none: then only the control socket has the metrics.
     package var metricsPort: Int?
@@ -18,6 +19,18 @@ package struct DaemonOptions: Hashable, Sendable {
         package var delay = Duration.zero
         package var downKiBPerSecond: Int64?
         package var upKiBPerSecond: Int64?
+    }
+
+    /// How this device hears of commits besides the store; see ``HintService``.
+    package struct Hints: Hashable, Sendable {
+        /// The most devices that are told by name: 64.
+        package static let peerLimit = 64
+
+        package var peers: [HintAddress] = []
+        /// Where it hears devices that have its name; `nil` for nowhere.
+        package var port: Int?
+        /// Where the store may call; `nil` for nowhere.
+        package var notifications: HintAddress?
     }
 
     /// Why an option is invalid, as a sentence.

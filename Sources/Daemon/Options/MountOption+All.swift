@@ -88,6 +88,19 @@ extension MountOption {
                 "Serves metrics and health at this port of 127.0.0.1, RANGE, to every user of this machine: 64 connections "
                     + "at a time, each for 10 s at most. None unless given."),
             value(
+                "hint_peer", \.hints.peers, "HOST[:PORT]",
+                "A device in another network, with its `hint_port`, that is told of this one's commits; more of these options "
+                    + "add to it, 64 at most. Devices in the same network hear each other without it.",
+                add: { $0 += $1 }, parse: hintPeer),
+            number(
+                "hint_port", \.hints.port, "PORT", a: "port", 1...65535,
+                "The UDP port, RANGE, at which this device hears others that name it with `hint_peer`. None unless given."
+            ),
+            value(
+                "notify", \.hints.notifications, "ADDRESS:PORT",
+                "Where the store may report new objects with a POST, like S3's bucket notifications. Nowhere unless given.",
+                parse: notifications),
+            value(
                 "off", \.off, "FAST_PATH:…",
                 "Turns fast paths off, or `all` of them, to look for the cause of a problem; more of these options add to "
                     + "it.", add: { $0.formUnion($1) }, parse: fastPaths),

@@ -67,6 +67,20 @@ extension MountOption {
         return (isAdding ? FileSystemOptions.indexersAndThumbnailers : []) + programs
     }
 
+    static func hintPeer(_ value: String) throws(Problem) -> [HintAddress] {
+        if let address = HintAddress(value) { return [address] }
+        throw Problem(
+            description:
+                "hint_peer is a host, with a port if it is not \(HintAddress.port), as in desk.example:28771, not "
+                + value)
+    }
+
+    static func notifications(_ value: String) throws(Problem) -> HintAddress? {
+        if let address = HintAddress(value), value.hasSuffix(":\(address.port)") { return address }
+        throw Problem(
+            description: "notify is an address of this machine and a port, as in 0.0.0.0:8460, not \(value)")
+    }
+
     static func fastPaths(_ value: String) throws(Problem) -> Set<FastPath> {
         if value == "all" { return Set(FastPath.allCases) }
         var paths: Set<FastPath> = []

@@ -60,6 +60,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var putBack: PutBack?
     /// Why the mount refuses changes; `nil` when it does not, and from a daemon that does not send it.
     package var readOnly: ReadOnly?
+    /// The devices that tell this one of their commits; `nil` from a daemon that does not send it.
+    package var peers: [Peer]?
 
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
@@ -108,6 +110,31 @@ extension ContainerStatus {
         package init(path: String, uploaded: String?) {
             self.path = path
             self.uploaded = uploaded
+        }
+    }
+
+    /// A device that tells this one of its commits.
+    package struct Peer: Hashable, Sendable, Codable {
+        package var device: DeviceID
+        /// Empty for a device that has not committed yet.
+        package var name: String
+        /// From where it was last heard.
+        package var address: String
+        package var secondsAgo: Int
+        /// The newest commit that it knows.
+        package var commit: CommitNumber
+        /// Whether that commit has not been found in the store for more than a minute.
+        package var isMissingHere: Bool
+
+        package init(
+            device: DeviceID, name: String, address: String, secondsAgo: Int, commit: CommitNumber, isMissingHere: Bool
+        ) {
+            self.device = device
+            self.name = name
+            self.address = address
+            self.secondsAgo = secondsAgo
+            self.commit = commit
+            self.isMissingHere = isMissingHere
         }
     }
 

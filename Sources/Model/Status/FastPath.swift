@@ -28,6 +28,8 @@ package enum FastPath: String, Hashable, Sendable, Codable, CaseIterable {
     case fileHeads = "file_heads"
     /// Programs that watch the mount see the changes of other devices. Related: inotify(7).
     case watchEvents = "watch_events"
+    /// Devices in the same network tell each other of commits. Without it, the store is asked.
+    case hints
 }
 
 /// The state of a fast path of a mount.

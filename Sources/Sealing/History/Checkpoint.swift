@@ -18,10 +18,14 @@ package struct Checkpoint: Sendable {
     package let words: [String]
 
     package init(_ entry: SealedHistory.Entry, of container: UUID) {
-        number = entry.number
+        self.init(commit: entry.number, hash: entry.hash, of: container)
+    }
+
+    /// - Parameter hash: The SHA-256 of the commit's sealed object.
+    init(commit number: UInt64, hash: Data, of container: UUID) {
+        self.number = number
         let statement =
-            Self.purpose + container.bytes + withUnsafeBytes(of: entry.number.bigEndian) { Array($0) }
-            + Array(entry.hash)
+            Self.purpose + container.bytes + withUnsafeBytes(of: number.bigEndian) { Array($0) } + Array(hash)
         let bytes = Array(SHA256.hash(data: statement).prefix(2 * Self.wordCount))
         words = stride(from: 0, to: bytes.count, by: 2).map { place in
             Self.word(UInt16(bytes[place]) << 8 | UInt16(bytes[place + 1]))

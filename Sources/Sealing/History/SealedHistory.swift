@@ -166,6 +166,9 @@ package final class SealedHistory: Sendable {
                 + "of it was taken over; compare what 'dewpoint key checkpoint' says on each device")
     }
 
+    /// The SHA-256 of the sealed object of a commit; `nil` of one that is not known any more, or not yet.
+    func hash(of number: UInt64) -> Data? { entry(number)?.hash }
+
     private func entry(_ number: UInt64) -> Entry? { entries.withLock { $0[number] } }
 
     private func add(_ entry: Entry) {

@@ -19,6 +19,8 @@ package final class ContainerGuard: Sendable {
     /// beside those for the log. A quota that was changed is noticed after this time, and a pause of ``PollInterval``, at
     /// the latest.
     static let followAge = Duration.seconds(300)
+    /// The same while this device is told of commits, so that an idle one makes fewer than 50,000 requests a month.
+    static let toldFollowAge = Duration.seconds(1200)
 
     /// The maximum age of the last sighting of the newest commit in the store when the next one is added.
     static let tailAge = Duration.seconds(10)
@@ -32,6 +34,8 @@ package final class ContainerGuard: Sendable {
         var problem: String?
         /// What is wrong with the log behind the last applied commit.
         var logProblem: String?
+        /// Another device has seen another history than this one.
+        var fork: String?
         /// The commit up to which the log was complete at the last successful check.
         var whole: CommitNumber?
         /// The commit that was last in the log when it was checked; `nil` when something failed since.
@@ -59,7 +63,16 @@ package final class ContainerGuard: Sendable {
     }
 
     /// The known problem, in a sentence; `nil` when there is none.
-    package var problem: String? { state.withLock { $0.problem ?? $0.logProblem } }
+    package var problem: String? { state.withLock { $0.fork ?? $0.problem ?? $0.logProblem } }
+
+    /// Another device has seen another history than this one: sync stops until the next mount.
+    func noteFork(_ sentence: String) {
+        let isNew = state.withLock { state in
+            defer { state.fork = sentence }
+            return state.fork == nil
+        }
+        if isNew { logger.error("\(sentence)") }
+    }
 
     /// Something failed: the next caller checks again.
     func invalidate() {
@@ -108,8 +121,12 @@ package final class ContainerGuard: Sendable {
     }
 
     /// Returns when commits of other devices may be applied.
+    ///
+    /// - Parameter isTold: Whether this device is told of commits, and so asks the store less often.
     /// - Throws: ``FileError`` with `inputOutput` and the sentence of ``problem``, or what the store threw.
-    func admitFollowing() async throws { try await admit(maximumAge: Self.followAge) }
+    func admitFollowing(isTold: Bool = false) async throws {
+        try await admit(maximumAge: isTold ? Self.toldFollowAge : Self.followAge)
+    }
 
     /// Returns when a commit may be made.
     package func admitCommit() async throws {
@@ -136,6 +153,7 @@ package final class ContainerGuard: Sendable {
     }
 
     private func admit(maximumAge: Duration) async throws {
+        if let fork = state.withLock({ $0.fork }) { throw FileError(.inputOutput, fork) }
         let now = environment.uptime()
         let (passed, isQuotaOld) = state.withLock { state in
             defer { state.isQuotaOld = false }

@@ -11,6 +11,7 @@ package final class Follower: Sendable {
     private let session: LogSession
     private let store: any ObjectStore
     private let heartbeat: Heartbeat
+    private let hints: CommitHints
     private let environment: EngineEnvironment
     private let activity: Activity
     /// Noted by the mount.
@@ -19,6 +20,7 @@ package final class Follower: Sendable {
 
     init(session: LogSession, store: any ObjectStore, heartbeat: Heartbeat) {
         self.session = session
+        hints = session.hints
         self.store = store
         self.heartbeat = heartbeat
         environment = session.context.environment
@@ -38,17 +40,18 @@ package final class Follower: Sendable {
     /// Follows the log until cancelled.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.passHintsOn() }
+            group.addTask { await self.passReportsOn() }
+            group.addTask { await self.hints.run { self.wakes.raise() } }
             group.addTask { await self.follow() }
         }
     }
 
     /// Checks the log when the store reports changes. While the store cannot report any, because its disk is not there,
     /// this is retried.
-    private func passHintsOn() async {
+    private func passReportsOn() async {
         repeat {
-            if let hints = store.changes(prefix: "log/") {
-                for await _ in hints { wakes.raise() }
+            if let reports = store.changes(prefix: "log/") {
+                for await _ in reports { wakes.raise() }
             }
         } while (try? await environment.sleep(PollInterval.retryLimit)) != nil
     }
@@ -60,16 +63,19 @@ package final class Follower: Sendable {
             // How long the store is not to be asked, as it requested.
             var requested: Duration?
             do {
+                hints.lookBegins()
                 let applied = try await catchUp()
+                let wasHinted = hints.looked(found: applied > 0)
                 let seen = localChanges
                 localChanges = activity.localChanges
                 // After a failure other devices had time to change a lot.
-                let wasActive = use.take() || applied > 0 || problem != nil || localChanges != seen
-                pace.looked(wasActive: wasActive, now: environment.uptime())
+                let wasActive = use.take() || applied > 0 || wasHinted || problem != nil || localChanges != seen
+                pace.looked(wasActive: wasActive, isTold: hints.areReliable, now: environment.uptime())
                 session.problem.set(nil)
             } catch is CancellationError {
                 return
             } catch {
+                _ = hints.looked(found: false)
                 session.containerGuard.invalidate()
                 session.context.instruments.retries.follow.increment()
                 session.problem.set(
@@ -88,7 +94,7 @@ package final class Follower: Sendable {
     /// - Returns: Their number.
     package func catchUp() async throws -> Int {
         if try session.replica.read({ try $0.isContainerPaused() }) { return 0 }
-        try await session.containerGuard.admitFollowing()
+        try await session.containerGuard.admitFollowing(isTold: hints.areReliable)
         let count = try await session.catchUp()
         if count > 0 { try session.replica.makeDurable() }
         try heartbeat.judge()

@@ -42,6 +42,7 @@ package final class LogSession: Sendable {
     /// Why other devices' changes are delayed.
     let problem: SyncProblem
     package let progress: LogProgress
+    let hints: CommitHints
     let context: SyncContext
     let applier: CommitApplier
     private let preparation: RecordPreparation
@@ -63,6 +64,7 @@ package final class LogSession: Sendable {
         preparation = RecordPreparation(context, store: container.store, local: local)
         snapshots = Snapshots(context, container: container, applier: applier, preparation: preparation)
         progress = LogProgress(environment: context.environment)
+        hints = CommitHints(context)
         problem = SyncProblem(over: "applying remote changes has resumed", context)
     }
 
@@ -126,6 +128,7 @@ package final class LogSession: Sendable {
         try applier.apply(read.commit, findings)
         containerGuard.noteApplied(read.commit.sequence)
         progress.noteApplied()
+        hints.noteApplied(read.commit.sequence, of: read.commit.device)
         return true
     }
 
@@ -165,6 +168,7 @@ package final class LogSession: Sendable {
             containerGuard.noteAppended(commit.sequence)
             progress.noteAppended()
             try landed(commit)
+            hints.noteLanded()
             return .landed
         }
     }

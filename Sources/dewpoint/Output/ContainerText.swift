@@ -44,6 +44,7 @@ enum ContainerText {
         if let link = status.link { lines.append(("link", "\(link.text); see: dewpoint link")) }
         lines += (status.busyFiles ?? []).map { ("written now", text($0)) }
         lines += (status.overdue ?? []).map { ("overdue", $0.sentence(since: LocalTime.text($0.last))) }
+        lines += (status.peers ?? []).map { ("hears", text($0)) }
         if let putBack = status.putBack {
             lines.append(
                 (
@@ -72,6 +73,15 @@ enum ContainerText {
     static func text(_ file: ContainerStatus.BusyFile) -> String {
         "\(file.path): "
             + (file.uploaded.map { "uploaded as of \(LocalTime.text($0))" } ?? "latest changes not uploaded yet")
+    }
+
+    /// `laptop (192.168.1.7), 4 s ago`
+    static func text(_ peer: ContainerStatus.Peer) -> String {
+        let name = peer.name.isEmpty ? peer.device.description : peer.name.printable
+        let missing =
+            peer.isMissingHere
+            ? "; its commit \(peer.commit) has not been found in the store for more than a minute" : ""
+        return "\(name) (\(peer.address)), \(peer.secondsAgo) s ago\(missing)"
     }
 
     private static func text(_ readOnly: ContainerStatus.ReadOnly) -> String {

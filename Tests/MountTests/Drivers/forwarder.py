@@ -1,8 +1,8 @@
 """Forwards connections to a server; a test cuts them by ending this program.
 
-    python3 forwarder.py PORT SERVER_PORT [LOG]
+    python3 forwarder.py [ADDRESS:]PORT SERVER_PORT [LOG]
 
-Both ports are on loopback. LOG gets a line for each request of HTTP: its method and its target; LOG.heads gets the whole
+Both ports are on loopback unless there is an ADDRESS. LOG gets a line for each request of HTTP: its method and its target; LOG.heads gets the whole
 heads. The program ends with the process that started it.
 """
 
@@ -88,7 +88,8 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", int(sys.argv[1])))
+    address, _, port = sys.argv[1].rpartition(":")
+    listener.bind((address or "127.0.0.1", int(port)))
     listener.listen(64)
     log = sys.argv[3] if len(sys.argv) > 3 else None
     while True:

@@ -38,15 +38,21 @@ enum Requirement {
         FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") ? "/usr/bin/python3" : "python3"
 
     /// Whether programs may use io_uring.
-    static let ioUring: Bool = {
+    static let ioUring = says("rings.py", "possible")
+
+    /// Whether networks can be made for a test.
+    static let networks = root && isInstalled("ip") && says("networks.py")
+
+    /// Whether a driver that is asked about this machine says yes.
+    private static func says(_ driver: String, _ arguments: String...) -> Bool {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [python, Driver.path("rings.py"), "possible"]
+        process.arguments = [python, Driver.path(driver)] + arguments
         process.standardError = FileHandle.nullDevice
         guard (try? process.run()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
-    }()
+    }
 
     /// Whether a page can be driven in headless Chromium.
     static let browser =
@@ -60,6 +66,11 @@ enum Requirement {
 extension Trait where Self == ConditionTrait {
     static func needs(_ program: String) -> Self {
         .enabled(if: Requirement.isInstalled(program), "\(program) is not installed")
+    }
+
+    static var needsNetworks: Self {
+        .enabled(
+            if: Requirement.networks, "networks cannot be made here: that takes root, iproute2 and a kernel with veth")
     }
 
     static func needsRoot(to act: String) -> Self { .enabled(if: Requirement.root, "only root can \(act)") }

@@ -7,7 +7,7 @@ package struct ContainerStatusRequest: PlainQuestion {
     package static let route = "/v1/status"
     package static let answers =
         "the container, its device, `totals`, `quota`, `isEncrypted`, `store`, `lastCommit`, `fastPaths`, `problem` if sync "
-        + "is stopped, `overdue` devices, `cache` and `storms`; `readOnly` if the mount refuses changes: its `reason` (`store`, `option`), "
+        + "is stopped, `overdue` devices, the `peers` that it hears, `cache` and `storms`; `readOnly` if the mount refuses changes: its `reason` (`store`, `option`), "
         + "and `detail`, the store's own"
     package static let isForDashboard = true
 

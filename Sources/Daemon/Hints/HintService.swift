@@ -1,0 +1,120 @@
+import Foundation
+import Logging
+import Model
+import NIOCore
+import Remote
+import Replica
+import Sealing
+import ServiceLifecycle
+import Sync
+
+/// Tells other devices of this one's commits, and hears theirs: in the multicast group of the local network, and by datagrams
+/// from and to devices that have a name.
+///
+///     CommitHints ─ announcement → HintDatagram ─┬→ HintGroup
+///         ↑                                      └→ HintPeerSockets
+///         └─ received ← HintDatagram ← HintReceiver ← group, hint_port
+struct HintService: Service {
+    let engine: SyncEngine
+    /// The container's, which has the key of an encrypted one.
+    let store: any ObjectStore
+    let options: DaemonOptions.Hints
+    let usesGroup: Bool
+    let logger: Logger
+
+    /// The least time between two datagrams, so that many commits at once make few: 20 ms.
+    private static let spacing = Duration.milliseconds(20)
+
+    private var hints: CommitHints { engine.hints }
+    private var sealed: SealedStore? { store as? SealedStore }
+    private var key: HintKey { sealed?.hintKey ?? HintKey(ofPlain: engine.container.identity.uuid) }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            let listener = await listen()
+            await tell()
+            try? await listener?.close()
+        }
+    }
+
+    // MARK: Hearing
+
+    private func received(_ bytes: [UInt8], _ address: String) {
+        let now = engine.context.environment.now()
+        guard let hint = HintDatagram.decode(bytes, key, now: now), hints.received(hint, from: address) else { return }
+        let named = (try? engine.replica.read { try $0.deviceName(hint.device) }) ?? hint.device.description
+        if let fork = sealed?.fork(hint, from: "\(named) (\(address))") { engine.noteFork(fork) }
+    }
+
+    /// Opens the port for devices that have this one's name.
+    private func listen() async -> (any Channel)? {
+        guard let port = options.port else { return nil }
+        for host in ["::", "0.0.0.0"] {
+            guard let address = try? SocketAddress(ipAddress: host, port: port) else { continue }
+            do {
+                return try await HintSocket.open(at: address) { received($0, $1) }
+            } catch {
+                // Where there is no IPv6, the other one is opened.
+                logger.debug("no socket for hints", metadata: ["host": "\(host)", "error": "\(error)"])
+            }
+        }
+        logger.error("the port of hint_port cannot be opened: hints are not heard there", metadata: ["port": "\(port)"])
+        return nil
+    }
+
+    // MARK: Telling
+
+    private func tell() async {
+        let peers = HintPeerSockets(Array(options.peers.prefix(DaemonOptions.Hints.peerLimit)), logger: logger)
+        var group: HintGroup?
+        var checked: Duration?
+        while !Task.isCancelled {
+            let count = hints.landedCount
+            let now = engine.context.environment.uptime()
+            if checked.map({ now - $0 >= CommitHints.aliveInterval }) ?? true {
+                checked = now
+                group = await renewed(group)
+                await peers.resolve()
+            }
+            if let datagram = datagram() {
+                group?.send(datagram)
+                await peers.send(datagram)
+            }
+            guard (try? await Task.sleep(for: Self.spacing)) != nil else { break }
+            await hints.waitForCommit(since: count)
+        }
+        await group?.close()
+        await peers.close()
+    }
+
+    private func datagram() -> [UInt8]? {
+        let hint = hints.announcement()
+        return HintDatagram.encode(
+            CommitHint(
+                device: hint.device, number: hint.number, time: hint.time, hash: sealed?.hash(ofCommit: hint.number)),
+            key)
+    }
+
+    /// The group, in the networks that this machine has now.
+    private func renewed(_ group: HintGroup?) async -> HintGroup? {
+        guard usesGroup else { return nil }
+        if let group {
+            if group.networks == HintGroup.networks() { return group }
+            await group.close()
+        }
+        do {
+            let opened = try await HintGroup.open { received($0, $1) }
+            hints.unavailable = nil
+            logger.debug("telling devices of commits", metadata: ["networks": "\(opened.networks.map(\.name))"])
+            return opened
+        } catch {
+            if hints.unavailable == nil {
+                logger.info(
+                    "devices in the local network cannot be told of commits; trying again",
+                    metadata: ["error": "\(error)"])
+            }
+            hints.unavailable = "\(error)"
+            return nil
+        }
+    }
+}
