@@ -191,6 +191,9 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // Of C alone: it has a capability, and is small enough to be read.
+        .executableTarget(name: "dewpoint-backing"),
+
         .executableTarget(name: "powercut-disk", dependencies: ["CFuse"], swiftSettings: settings),
 
         // As a program elsewhere would be built: without the settings of this package.

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <malloc.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -106,3 +108,24 @@ int CLinux_mallopt(int option, int value) { return mallopt(option, value); }
 int CLinux_malloc_trim(size_t kept) { return malloc_trim(kept); }
 
 const char *CLinux_strerrorname_np(int number) { return strerrorname_np(number); }
+
+ssize_t CLinux_send_files(
+    int socket, const void *bytes, size_t byteCount, const int *files, size_t count) {
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(CLinux_FILES_LIMIT * sizeof(int))];
+    } control = {0};
+    struct iovec piece = {(void *)bytes, byteCount};
+    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control};
+    if (count == 0 || count > CLinux_FILES_LIMIT) {
+        errno = EINVAL;
+        return -1;
+    }
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(part), files, count * sizeof(int));
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
+}

@@ -57,6 +57,9 @@ ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity);
 
 /* openat2(2): the path must lead to something on the same mount below the directory, by no symbolic link. */
 int CLinux_openat2_beneath(int directory, const char *path, uint64_t flags);
+/* sendmsg(2) with descriptors: 1 to 4 of them. Related: unix(7), SCM_RIGHTS. */
+#define CLinux_FILES_LIMIT 4
+ssize_t CLinux_send_files(int socket, const void *bytes, size_t byteCount, const int *files, size_t count);
 int CLinux_pipe2(int ends[2], int flags);
 // close_range(2): closes this descriptor and all above it.
 int CLinux_close_from(unsigned int first);

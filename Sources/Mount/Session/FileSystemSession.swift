@@ -28,7 +28,9 @@ package final class FileSystemSession: Sendable {
     let notifier: KernelNotifier
     /// `nil` when it is turned off.
     let announcer: ChangeAnnouncer?
-    private let backingFiles = BackingFiles()
+    private let registrar: Result<BackingRegistrar, BackingRegistrar.Unavailable>?
+    /// `nil` when nobody may register them.
+    private let backingFiles: BackingFiles?
     let ended = DispatchSemaphore(value: 0)
 
     struct Connection {
@@ -66,7 +68,9 @@ package final class FileSystemSession: Sendable {
         cacheLifetime = CacheLifetime(isCached: !options.off.contains(.metadataCache))
         var extensions: WireCompletion.Extensions = .directMapping
         if !options.off.contains(.killpriv) { extensions.insert(.handleKillPrivileges) }
-        if !options.off.contains(.passthrough), AdministratorCapability.isEffective { extensions.insert(.passthrough) }
+        registrar = options.off.contains(.passthrough) ? nil : BackingRegistrar.find()
+        backingFiles = (try? registrar?.get()).map { BackingFiles($0) }
+        if backingFiles != nil { extensions.insert(.passthrough) }
         wire = WireCompletion(wanted: extensions)
         // Where nothing may be changed, even the calls that change nothing are refused.
         let announces = !options.off.contains(.watchEvents) && !options.isReadOnly
@@ -189,10 +193,9 @@ package final class FileSystemSession: Sendable {
             fileSystem.unavailable(.killpriv, because: "the kernel does not support it")
         }
         if !agreed.contains(.passthrough) {
-            fileSystem.unavailable(
-                .passthrough,
-                because: AdministratorCapability.isEffective
-                    ? "the kernel does not support it; Linux 6.9 and later do" : "needs CAP_SYS_ADMIN, as root has")
+            var reason = "the kernel does not support it; Linux 6.9 and later do"
+            if case .failure(let unavailable) = registrar { reason = unavailable.reason }
+            fileSystem.unavailable(.passthrough, because: reason)
         }
         if agreed.contains(.passthrough) { fileSystem.enablePassthrough() }
         logger.info(
@@ -223,7 +226,7 @@ extension FileSystemSession {
     /// Returns the number of an inode's backing file, or `nil` if the kernel refuses, which it then does for every
     /// file.
     func acquireBacking(_ inode: InodeNumber, descriptor: Int32) -> Int32? {
-        guard let connection else { return nil }
+        guard let connection, let backingFiles else { return nil }
         let file = fuse_session_fd(connection.session.pointer)
         return backingFiles.acquire(inode, descriptor: descriptor, connection: file) { refusal in
             let reason = String(cString: strerror(refusal))
@@ -235,6 +238,6 @@ extension FileSystemSession {
 
     func releaseBacking(_ inode: InodeNumber) {
         guard let connection else { return }
-        backingFiles.release(inode, connection: fuse_session_fd(connection.session.pointer))
+        backingFiles?.release(inode, connection: fuse_session_fd(connection.session.pointer))
     }
 }

@@ -20,6 +20,9 @@ final class BackingFiles: Sendable {
     }
 
     private let state = Mutex(State())
+    private let registrar: BackingRegistrar
+
+    init(_ registrar: BackingRegistrar) { self.registrar = registrar }
 
     /// Returns the number of an inode's backing file, registering it with the first open.
     ///
@@ -43,8 +46,9 @@ final class BackingFiles: Sendable {
                 return backing.number
             }
             guard !state.isRefused else { return nil }
-            guard let number = Self.register(descriptor, connection: connection) else {
-                refusal = errno
+            let number = registrar.register(descriptor, connection: connection)
+            guard number > 0 else {
+                refusal = -number
                 state.isRefused = true
                 return nil
             }
@@ -61,45 +65,8 @@ final class BackingFiles: Sendable {
                 state.backings[inode] = backing
             } else {
                 state.backings[inode] = nil
-                Self.unregister(backing.number, connection: connection)
+                registrar.unregister(backing.number, connection: connection)
             }
         }
-    }
-
-    // MARK: The two ioctls of /dev/fuse (`linux/fuse.h`, protocol 7.40)
-
-    /// `FUSE_DEV_IOC_BACKING_OPEN`: `_IOW(229, 1, struct fuse_backing_map)`
-    private static let backingOpen: UInt = 0x4010_e501
-    /// `FUSE_DEV_IOC_BACKING_CLOSE`: `_IOW(229, 2, uint32_t)`
-    private static let backingClose: UInt = 0x4004_e502
-
-    /// - Returns: `nil` when the kernel refuses: without CAP_SYS_ADMIN, or for a backing disk that is itself stacked.
-    private static func register(_ descriptor: Int32, connection: Int32) -> Int32? {
-        // struct fuse_backing_map: the descriptor, flags, and 8 bytes of padding.
-        var map: (Int32, UInt32, UInt64) = (descriptor, 0, 0)
-        let number = withUnsafeMutableBytes(of: &map) { ioctl(connection, backingOpen, $0.baseAddress!) }
-        return number > 0 ? number : nil
-    }
-
-    private static func unregister(_ number: Int32, connection: Int32) {
-        var number = UInt32(bitPattern: number)
-        // Fails only when the connection is gone, and the registration with it.
-        _ = withUnsafeMutableBytes(of: &number) { ioctl(connection, backingClose, $0.baseAddress!) }
-    }
-}
-
-/// Whether this process has CAP_SYS_ADMIN, which pass-through requires. Related: capabilities(7).
-enum AdministratorCapability {
-    private static let number = 21
-
-    static var isEffective: Bool {
-        guard let file = fopen("/proc/self/status", "re") else { return geteuid() == 0 }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, Int32(line.count), file) != nil {
-            guard strncmp(line, "CapEff:", 7) == 0 else { continue }
-            return strtoull(Array(line[7...]), nil, 16) >> number & 1 == 1
-        }
-        return geteuid() == 0
     }
 }
