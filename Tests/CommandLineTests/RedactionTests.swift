@@ -53,6 +53,26 @@ import Testing
         #expect(text.contains("\"path\" : \"\(name)\"") && text.contains("\"path\" : \"\(name)/"))
     }
 
+    @Test func `devices in JSON have neither name nor address, and fast paths keep theirs`() throws {
+        struct Status: Encodable {
+            let fastPaths = [FastPathStatus(.hints, .on)]
+            let peers = [
+                ContainerStatus.Peer(
+                    device: DeviceID(uuid: UUID()), name: "anna's laptop", address: "192.168.1.7", secondsAgo: 4,
+                    commit: 9,
+                    isMissingHere: false)
+            ]
+            let overdue = [
+                ContainerStatus.OverdueDevice(
+                    device: DeviceID(uuid: UUID()), name: "anna's desk", last: "2026-01-01T00:00:00Z", seconds: 60)
+            ]
+        }
+        var redaction = Redaction(keepsNames: false, environment: [:])
+        let text = try redaction.json(Status())
+        for secret in ["anna", "192.168"] { #expect(!text.contains(secret), "\(text)") }
+        #expect(text.contains(#""name" : "hints""#) && text.contains(#""name" : "name-"#), "\(text)")
+    }
+
     @Test func `names stay when they are asked for`() {
         var redaction = redaction(keepsNames: true)
         #expect(redaction.sentence("skipping Zebra.odt") == "skipping Zebra.odt")

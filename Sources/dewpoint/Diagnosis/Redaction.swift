@@ -119,7 +119,9 @@ extension Redaction {
 
     private static func part(_ key: String) -> Part {
         switch key {
-        case "path", "mountpoint", "state", "remote", "name", "deviceName", "program", "command", "container": .path
+        case "path", "mountpoint", "state", "remote", "name", "deviceName", "address", "program", "command",
+            "container":
+            .path
         case "problem", "reason", "detail": .sentence
         default: .plain
         }
@@ -140,8 +142,9 @@ extension Redaction {
         case let object as [String: Any]:
             var result: [String: Any] = [:]
             for (key, value) in object.sorted(by: { $0.key < $1.key }) {
-                // Those of fast paths and storms are Dewpoint's own words.
-                let isOwn = (key == "name" || key == "state") && object["mountpoint"] == nil
+                // Those of fast paths and storms are Dewpoint's own words, those of devices are not.
+                let isOwn =
+                    (key == "name" || key == "state") && object["mountpoint"] == nil && object["device"] == nil
                 result[key] = redacted(value, isOwn ? .plain : Self.part(key))
             }
             return result
