@@ -150,11 +150,14 @@ package struct DaemonService: Sendable {
         if usesGroup || !hints.peers.isEmpty || hints.port != nil {
             services.append(
                 HintService(
-                    engine: engine, store: remote.container.store, options: hints, usesGroup: usesGroup,
-                    logger: labelled("hints")))
+                    engine: engine, store: remote.container.store, place: remote.location.bucketPlace ?? "",
+                    options: hints, usesGroup: usesGroup, logger: labelled("hints")))
         }
         if let address = hints.notifications {
-            services.append(NotificationServer(address: address, hints: engine.hints, logger: labelled("notify")))
+            services.append(
+                NotificationServer(
+                    address: address, hints: engine.hints, prefix: remote.location.keyPrefix, logger: labelled("notify")
+                ))
         }
         return services
     }

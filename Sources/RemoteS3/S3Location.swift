@@ -84,7 +84,7 @@ package struct S3Location: Hashable, Sendable {
 }
 
 extension S3Location {
-    private static func parts(of url: String) throws(StoreError) -> (bucket: String, prefix: String) {
+    package static func parts(of url: String) throws(StoreError) -> (bucket: String, prefix: String) {
         func refuse(_ sentence: String) -> StoreError { StoreError(.invalid, key: url, sentence) }
         guard url.prefix(scheme.count).lowercased() == scheme else {
             throw refuse("the location must be s3://BUCKET or s3://BUCKET/PREFIX")

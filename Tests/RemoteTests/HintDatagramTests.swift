@@ -12,7 +12,7 @@ import Testing
     private let device = DeviceID(uuid: UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")!)
     private let now = Timestamp(rawValue: 1_796_000_000_123_456_789)
     private let day = Duration.seconds(86_400)
-    private var key: HintKey { HintKey(ofPlain: container) }
+    private var key: HintKey { HintKey(ofPlain: container, at: "bucket/notes/") }
 
     private func hint(_ number: CommitNumber = 42, at time: Timestamp? = nil, hash: Data? = nil) -> CommitHint {
         CommitHint(device: device, number: number, time: time ?? now, hash: hash)
@@ -48,9 +48,12 @@ import Testing
         }
     }
 
-    @Test func `neither another container nor a plain key of an encrypted one opens it`() throws {
+    @Test func `neither another container, nor a copy of it elsewhere, nor a plain key of an encrypted one opens it`()
+        throws
+    {
         let bytes = try bytes(hint())
-        #expect(HintDatagram.decode(bytes, HintKey(ofPlain: UUID()), now: now) == nil)
+        #expect(HintDatagram.decode(bytes, HintKey(ofPlain: UUID(), at: "bucket/notes/"), now: now) == nil)
+        #expect(HintDatagram.decode(bytes, HintKey(ofPlain: container, at: "bucket/copy/"), now: now) == nil)
         let secret = HintKey(secret: SymmetricKey(size: .bits256), of: container)
         #expect(HintDatagram.decode(bytes, secret, now: now) == nil)
     }

@@ -37,6 +37,12 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
         return path
     }
 
+    /// `BUCKET/PREFIX`; `nil` for a directory.
+    var bucketPlace: String? { (try? S3Location.parts(of: url)).map { "\($0.bucket)/\($0.prefix)" } }
+
+    /// What the keys of a container in a bucket begin with: nothing, or with a slash at the end.
+    var keyPrefix: String { (try? S3Location.parts(of: url))?.prefix ?? "" }
+
     /// The locations above this one, nearest first: the directories, or the prefixes of the bucket.
     var outerLocations: [ContainerLocation] {
         var locations: [ContainerLocation] = []

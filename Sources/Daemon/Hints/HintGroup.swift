@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import NIOPosix
 
@@ -35,25 +36,29 @@ struct HintGroup {
     }
 
     /// - Throws: When there is no network, or a socket cannot be opened: `IOError`.
-    static func open(_ received: @escaping @Sendable (_ bytes: [UInt8], _ address: String) -> Void) async throws
-        -> HintGroup
-    {
+    static func open(
+        logger: Logger, _ received: @escaping @Sendable (_ bytes: [UInt8], _ address: String) -> Void
+    ) async throws -> HintGroup {
         let group = try SocketAddress(ipAddress: address, port: port)
         let devices = devices()
         guard !devices.isEmpty else { throw HintProblem.noNetwork }
         let receiver = try await HintSocket.open(at: group, isShared: true, received)
         var senders: [any Channel] = []
-        do {
-            guard let multicast = receiver as? any MulticastChannel else { throw HintProblem.noNetwork }
-            for (_, device, address) in devices {
+        for (network, device, address) in devices {
+            do {
+                guard let multicast = receiver as? any MulticastChannel else { throw HintProblem.noNetwork }
                 try await multicast.joinGroup(group, device: device).get()
                 // Multicast leaves through the device of the address that the socket is bound to: ip_route_output in
                 // Linux's net/ipv4/route.c.
                 senders.append(try await HintSocket.open(at: address))
+            } catch {
+                // The others may do.
+                logger.debug("no multicast", metadata: ["network": "\(network.name)", "error": "\(error)"])
             }
-        } catch {
-            for channel in senders + [receiver] { try? await channel.close() }
-            throw error
+        }
+        guard !senders.isEmpty else {
+            try? await receiver.close()
+            throw HintProblem.noNetwork
         }
         return HintGroup(group: group, receiver: receiver, senders: senders, networks: devices.map(\.network))
     }

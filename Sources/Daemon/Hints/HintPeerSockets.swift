@@ -17,8 +17,16 @@ actor HintPeerSockets {
         self.logger = logger
     }
 
-    /// Looks the names up again: a device may have another address.
-    func resolve() async {
+    /// How often names are looked up: a device may have another address.
+    private static let lookupInterval = Duration.seconds(60)
+
+    /// Looks the names up, until cancelled.
+    func resolveNowAndThen() async {
+        guard !peers.isEmpty else { return }
+        repeat { await resolve() } while (try? await Task.sleep(for: Self.lookupInterval)) != nil
+    }
+
+    private func resolve() async {
         for peer in peers {
             do {
                 // Waits for a server of names.

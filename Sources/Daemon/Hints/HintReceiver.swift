@@ -21,7 +21,13 @@ final class HintReceiver: ChannelInboundHandler {
         // What the channel has read already, a few datagrams, is dropped too.
         guard count <= Self.limit else { return }
         if count == Self.limit { pause(context.channel) }
-        received(Array(envelope.data.readableBytesView), envelope.remoteAddress.ipAddress ?? "")
+        received(Array(envelope.data.readableBytesView), Self.text(envelope.remoteAddress))
+    }
+
+    /// One of IPv4 as such, also where a socket of IPv6 has it.
+    private static func text(_ address: SocketAddress) -> String {
+        let text = address.ipAddress ?? ""
+        return text.utf8.starts(with: "::ffff:".utf8) ? String(text.dropFirst(7)) : text
     }
 
     private func pause(_ channel: any Channel) {

@@ -18,6 +18,8 @@ struct HintService: Service {
     let engine: SyncEngine
     /// The container's, which has the key of an encrypted one.
     let store: any ObjectStore
+    /// `BUCKET/PREFIX`, or nothing for a directory.
+    let place: String
     let options: DaemonOptions.Hints
     let usesGroup: Bool
     let logger: Logger
@@ -27,12 +29,19 @@ struct HintService: Service {
 
     private var hints: CommitHints { engine.hints }
     private var sealed: SealedStore? { store as? SealedStore }
-    private var key: HintKey { sealed?.hintKey ?? HintKey(ofPlain: engine.container.identity.uuid) }
+    private var key: HintKey { sealed?.hintKey ?? HintKey(ofPlain: engine.container.identity.uuid, at: place) }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             let listener = await listen()
-            await tell()
+            let peers = HintPeerSockets(
+                Array(options.peers.prefix(DaemonOptions.Hints.peerLimit)), logger: logger)
+            await withTaskGroup(of: Void.self) { group in
+                // A server of names may take long to answer.
+                group.addTask { await peers.resolveNowAndThen() }
+                group.addTask { await tell(peers) }
+            }
+            await peers.close()
             try? await listener?.close()
         }
     }
@@ -64,8 +73,7 @@ struct HintService: Service {
 
     // MARK: Telling
 
-    private func tell() async {
-        let peers = HintPeerSockets(Array(options.peers.prefix(DaemonOptions.Hints.peerLimit)), logger: logger)
+    private func tell(_ peers: HintPeerSockets) async {
         var group: HintGroup?
         var checked: Duration?
         while !Task.isCancelled {
@@ -74,7 +82,6 @@ struct HintService: Service {
             if checked.map({ now - $0 >= CommitHints.aliveInterval }) ?? true {
                 checked = now
                 group = await renewed(group)
-                await peers.resolve()
             }
             if let datagram = datagram() {
                 group?.send(datagram)
@@ -84,7 +91,6 @@ struct HintService: Service {
             await hints.waitForCommit(since: count)
         }
         await group?.close()
-        await peers.close()
     }
 
     private func datagram() -> [UInt8]? {
@@ -103,7 +109,7 @@ struct HintService: Service {
             await group.close()
         }
         do {
-            let opened = try await HintGroup.open { received($0, $1) }
+            let opened = try await HintGroup.open(logger: logger) { received($0, $1) }
             hints.unavailable = nil
             logger.debug("telling devices of commits", metadata: ["networks": "\(opened.networks.map(\.name))"])
             return opened

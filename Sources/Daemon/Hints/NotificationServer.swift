@@ -11,6 +11,8 @@ import Sync
 struct NotificationServer: Service {
     let address: HintAddress
     let hints: CommitHints
+    /// Of the container's keys.
+    let prefix: String
     let logger: Logger
 
     private static let lifetime = TimeAmount.seconds(60)
@@ -19,7 +21,7 @@ struct NotificationServer: Service {
 
     func run() async throws {
         try await ReachableServer(
-            responder: NotificationResponder(hints: hints), host: address.host, port: address.port,
+            responder: NotificationResponder(hints: hints, prefix: prefix), host: address.host, port: address.port,
             lifetime: Self.lifetime, logger: logger
         ).run()
     }
@@ -29,13 +31,14 @@ private struct NotificationResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 
     let hints: CommitHints
+    let prefix: String
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
         guard request.method == .post else { return Response(status: .methodNotAllowed) }
         guard let body = try? await request.body.collect(upTo: NotificationServer.byteLimit) else {
             return Response(status: .contentTooLarge)
         }
-        switch StoreNotification(Array(body.readableBytesView)) {
+        switch StoreNotification(Array(body.readableBytesView), prefix: prefix) {
         case .commit(let number): hints.notified(of: number)
         case .unknown: hints.notified(of: nil)
         case .others: break

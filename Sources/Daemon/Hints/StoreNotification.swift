@@ -10,15 +10,16 @@ enum StoreNotification: Equatable {
     /// Other objects than commits.
     case others
 
-    private static let prefixes = [
-        Array("log/".utf8), Array("log%2F".utf8), Array("log%2f".utf8), Array(#"log\/"#.utf8),
-    ]
     private static let digitCount = 20
+    /// How a slash may be written.
+    private static let slashes = [#"/"#, "%2F", "%2f", #"\/"#]
 
-    init(_ body: [UInt8]) {
+    /// - Parameter prefix: Of the container's keys: a bucket may have several containers.
+    init(_ body: [UInt8], prefix: String) {
         var newest: CommitNumber?
-        for prefix in Self.prefixes {
-            for start in body.ranges(of: prefix).map(\.upperBound) {
+        for slash in Self.slashes {
+            let key = Array((prefix + "log/").replacing("/", with: slash).utf8)
+            for start in body.ranges(of: key).map(\.upperBound) {
                 let digits = body[start...].prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
                 guard digits.count == Self.digitCount,
                     let number = CommitNumber(String(decoding: digits, as: UTF8.self)),

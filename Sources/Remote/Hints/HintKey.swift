@@ -10,15 +10,20 @@ package struct HintKey: Sendable {
     let key: SymmetricKey
 
     /// That of a plain container: its UUID has 122 random bits, which who cannot read the container does not know.
-    package init(ofPlain container: UUID) {
-        self.init(secret: SymmetricKey(data: withUnsafeBytes(of: container.uuid) { Data($0) }), of: container)
+    ///
+    /// - Parameter place: `BUCKET/PREFIX`, or nothing for a directory: a copy of a container has the same UUID.
+    package init(ofPlain container: UUID, at place: String) {
+        let secret = SymmetricKey(data: withUnsafeBytes(of: container.uuid) { Data($0) })
+        self.init(secret, container, Array(place.utf8))
     }
 
     /// - Parameter secret: What only the members of an encrypted container have.
-    package init(secret: SymmetricKey, of container: UUID) {
+    package init(secret: SymmetricKey, of container: UUID) { self.init(secret, container, []) }
+
+    private init(_ secret: SymmetricKey, _ container: UUID, _ place: [UInt8]) {
         let container = withUnsafeBytes(of: container.uuid) { Array($0) }
         key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: secret, info: Self.purpose + container, outputByteCount: 32)
+            inputKeyMaterial: secret, info: Self.purpose + container + place, outputByteCount: 32)
     }
 
     /// What a datagram of one day begins with, so that those of other containers are dropped without decrypting them. It

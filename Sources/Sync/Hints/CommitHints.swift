@@ -13,12 +13,14 @@ import Synchronization
 package final class CommitHints: Sendable {
     /// How often a device says that it is there while it commits nothing: 20 s.
     package static let aliveInterval = Duration.seconds(20)
+    /// Of how many commits it is remembered that the store has called about them.
+    private static let calledLimit = 64
 
     private struct State {
         var peers = HintPeers()
         var pace = HintPace()
-        /// The newest commit that the store has called about.
-        var notified: CommitNumber = 0
+        /// The commits that the store has called about, the last ones. Anybody may call: so each counts for itself alone.
+        var called: [CommitNumber] = []
         /// When the look is due that hints ask for.
         var lookAt: Duration?
         var wasHinted = false
@@ -88,7 +90,9 @@ package final class CommitHints: Sendable {
     package func notified(of number: CommitNumber?) {
         if let number {
             guard number <= Commit.highestNumber else { return }
-            state.withLock { $0.notified = max($0.notified, number) }
+            state.withLock { state in
+                state.called = Array((state.called.filter { $0 != number } + [number]).suffix(Self.calledLimit))
+            }
             guard number > replica.applied else { return }
         }
         wantLook()
@@ -153,11 +157,11 @@ package final class CommitHints: Sendable {
     }
 
     /// Whether a commit of another device would be told: every device that committed lately is heard, or the store has
-    /// called about every commit.
+    /// called about the newest one.
     var areReliable: Bool {
         let (uptime, applied) = (environment.uptime(), replica.applied)
         return state.withLock { state in
-            state.peers.areAllHeard(at: uptime) || applied > 0 && state.notified >= applied
+            state.peers.areAllHeard(at: uptime) || state.called.contains(applied)
         }
     }
 }

@@ -4,7 +4,9 @@ import Testing
 @testable import Daemon
 
 @Suite struct StoreNotificationTests {
-    private func notification(_ text: String) -> StoreNotification { StoreNotification(Array(text.utf8)) }
+    private func notification(_ text: String, prefix: String = "") -> StoreNotification {
+        StoreNotification(Array(text.utf8), prefix: prefix)
+    }
 
     private func key(_ number: UInt64) -> String {
         let digits = String(number)
@@ -18,6 +20,13 @@ import Testing
             {"s3":{"object":{"key":"\(prefix)\(key(42))"}}},{"s3":{"object":{"key":"packs/0123"}}}]}
             """
         #expect(notification(text) == .commit(42))
+    }
+
+    @Test func `commits of other containers in the bucket are other objects`() {
+        let text = #"{"key":"team/notes/log/\#(key(7))"} {"key":"team%2Fwork%2Flog%2F\#(key(9))"} "#
+        #expect(notification(text, prefix: "team/notes/") == .commit(7))
+        #expect(notification(text, prefix: "team/work/") == .commit(9))
+        #expect(notification(text, prefix: "team/other/") == .others)
     }
 
     @Test func `other objects are no reason to look, and an empty call is one`() {

@@ -119,8 +119,13 @@ import VirtualTime
         hints(b).notified(of: number)
         #expect(try await holds(within: .milliseconds(20)) { has(b, allOf: a) })
         #expect(try await [polls()] == [60])
+        // Who makes up calls wins nothing by it.
+        hints(b).notified(of: number + 1)
+        hints(b).notified(of: Commit.highestNumber)
         let again = try await device("C")
         try await again.write("c", to: "c")
+        try await again.control.sync.sync(wait: true)
+        try await again.write("d", to: "d")
         try await again.control.sync.sync(wait: true)
         await again.stop()
         #expect(try await holds(within: .seconds(61)) { has(b, allOf: again) })

@@ -112,8 +112,9 @@ def files_of_all_kinds(helper: Helper, connection: int, foreign: str, append_onl
     for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_APPEND, os.O_PATH):
         with opened(own, flags) as file:
             refused(helper, connection, file, errno.EACCES, errno.EINVAL)
-    with opened(append_only, os.O_WRONLY | os.O_APPEND) as file:
-        refused(helper, connection, file, errno.EACCES)
+    if os.path.exists(append_only):
+        with opened(append_only, os.O_WRONLY | os.O_APPEND) as file:
+            refused(helper, connection, file, errno.EACCES)
     os.chmod(own, 0o400)
     with opened(own, os.O_RDONLY) as file:
         refused(helper, connection, file, errno.EACCES)
