@@ -51,10 +51,14 @@ extension Operations {
             request.answer { () throws(FileError) in
                 try request.fileSystem.copyRange(
                     from: HandleID(from), offset: Int64(offset), to: HandleID(to), offset: Int64(newOffset),
-                    byteCount: Int(clamping: byteCount), by: request.caller)
+                    byteCount: min(Int(clamping: byteCount), Operations.copyLimit), by: request.caller)
             } with: { reply, byteCount in
                 reply.written(byteCount)
             }
         }
     }
+
+    /// The most bytes that one copy_file_range(2) copies: libfuse replies with a count of 32 bits, so that 4 GiB would be
+    /// none. In whole pages, as the kernel itself cuts a request that has no more bits.
+    fileprivate static let copyLimit = Int(UInt32.max) & ~4095
 }

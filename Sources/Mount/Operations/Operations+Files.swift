@@ -73,13 +73,13 @@ extension Operations {
             return request.answerInWholeTree { () throws(FileError) in
                 Answer.ready(try request.fileSystem.createNameless(in: parent, mode: mode, flags: flags, by: caller))
             } with: { reply, created in
-                took(created, reply, request, information)
+                took(created, reply, request.session, information, by: caller)
             }
         }
         request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
             try request.fileSystem.create(name, in: parent, mode: mode, flags: flags, by: caller)
         } with: { reply, created in
-            took(created, reply, request, information)
+            took(created, reply, request.session, information, by: caller)
         }
     }
 
@@ -90,16 +90,15 @@ extension Operations {
     }
 
     private static func took(
-        _ created: (Attributes, OpenedFile), _ reply: consuming Reply, _ request: Request,
-        _ information: fuse_file_info
+        _ created: (Attributes, OpenedFile), _ reply: consuming Reply, _ session: FileSystemSession,
+        _ information: fuse_file_info, by caller: Caller
     ) {
         let (attributes, opened) = created
-        let session = request.session
         var information = information
         let mode = OpenMode(opened, of: attributes.inode, in: session)
         mode.apply(to: &information)
         let isTaken = reply.created(attributes, &information, mode.completion)
-        if !isTaken { abandon(opened, mode, attributes.inode, session, by: request.caller) }
+        if !isTaken { abandon(opened, mode, attributes.inode, session, by: caller) }
     }
 
     /// The caller was interrupted before it got the file, so the kernel will not close it.

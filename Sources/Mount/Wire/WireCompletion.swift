@@ -33,9 +33,7 @@ final class WireCompletion: Sendable {
 
     /// The offsets of the values, in bytes.
     private enum Layout {
-        // fuse_in_header
-        static let requestHeaderByteCount = 40
-        // then fuse_init_in
+        // fuse_in_header, then fuse_init_in
         static let requestOperation = 4
         static let requestUnique = 8
         static let requestBody = 40
@@ -111,7 +109,7 @@ final class WireCompletion: Sendable {
         if !isSettled.load(ordering: .relaxed), let buffer, result >= Layout.initRequestByteCount {
             noteInit(UnsafeRawBufferPointer(start: buffer, count: result))
         }
-        if let buffer, result >= Layout.requestHeaderByteCount { Self.translate(buffer + Layout.requestOperation) }
+        if let buffer, result >= Layout.requestBody { Self.translate(buffer + Layout.requestOperation) }
         return result
     }
 
