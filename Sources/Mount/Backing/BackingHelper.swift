@@ -69,12 +69,9 @@ final class BackingHelper: Sendable {
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] { setsockopt(own.rawValue, SOL_SOCKET, option, &patience, size) }
         self.process = process
         link = Mutex(Link(socket: own))
-        switch Self.answer(own) {
-        case 0: return
-        case let refusal:
-            end()
-            throw .powerless(errno: refusal ?? EPROTO)
-        }
+        let answer = Self.answer(own)
+        // From here on, `deinit` ends the helper.
+        guard answer == 0 else { throw .powerless(errno: answer ?? EPROTO) }
     }
 
     /// - Returns: The number of the registered file, or the negative errno of the refusal.
@@ -106,9 +103,7 @@ final class BackingHelper: Sendable {
         }
     }
 
-    deinit { end() }
-
-    private func end() {
+    deinit {
         link.withLock { $0.socket = nil }
         // It ends by itself now; one that is stopped does not.
         kill(process, SIGKILL)
