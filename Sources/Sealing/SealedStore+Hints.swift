@@ -13,14 +13,14 @@ extension SealedStore {
     ///
     /// - Parameter name: Of the other device, for people.
     /// - Returns: A sentence when the store has shown them different histories; else `nil`.
-    package func fork(_ hint: CommitHint, from name: String) -> String? {
+    package func fork(_ hint: CommitHint, from name: @autoclosure () -> String) -> String? {
         guard let theirs = hint.hash, let ours = hash(ofCommit: hint.number), theirs != ours else { return nil }
         let (container, number) = (keys.container, hint.number)
         func words(_ hash: Data) -> String {
             Checkpoint(commit: number, hash: hash, of: container).words.joined(separator: "-")
         }
         return
-            "the store shows two histories: commit \(number) is \(words(ours)) here and \(words(theirs)) on \(name); "
+            "the store shows two histories: commit \(number) is \(words(ours)) here and \(words(theirs)) on \(name()); "
             + "nothing is sent or taken over until the next mount; compare what 'dewpoint key checkpoint' says on each "
             + "device, and restore the store's true state"
     }

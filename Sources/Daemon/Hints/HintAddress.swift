@@ -1,4 +1,4 @@
-/// A device that is told of commits by name: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+/// A host and a port for hints: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
 package struct HintAddress: Hashable, Sendable {
     /// Where a device takes hints unless told otherwise (`hint_port`).
     package static let port = 28_771
@@ -24,7 +24,10 @@ package struct HintAddress: Hashable, Sendable {
         if rest.isEmpty {
             port = Self.port
         } else {
-            guard rest.hasPrefix(":"), let port = UInt16(rest.dropFirst()), port > 0 else { return nil }
+            let digits = rest.dropFirst()
+            guard rest.utf8.first == UInt8(ascii: ":"), digits.utf8.first != UInt8(ascii: "+"),
+                let port = UInt16(digits), port > 0
+            else { return nil }
             self.port = Int(port)
         }
     }

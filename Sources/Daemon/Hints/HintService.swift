@@ -34,8 +34,7 @@ struct HintService: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             let listener = await listen()
-            let peers = HintPeerSockets(
-                Array(options.peers.prefix(DaemonOptions.Hints.peerLimit)), logger: logger)
+            let peers = HintPeerSockets(options.peers, logger: logger)
             await withTaskGroup(of: Void.self) { group in
                 // A server of names may take long to answer.
                 group.addTask { await peers.resolveNowAndThen() }
@@ -51,8 +50,11 @@ struct HintService: Service {
     private func received(_ bytes: [UInt8], _ address: String) {
         let now = engine.context.environment.now()
         guard let hint = HintDatagram.decode(bytes, key, now: now), hints.received(hint, from: address) else { return }
-        let named = (try? engine.replica.read { try $0.deviceName(hint.device) }) ?? hint.device.description
-        if let fork = sealed?.fork(hint, from: "\(named) (\(address))") { engine.noteFork(fork) }
+        if let fork = sealed?.fork(hint, from: "\(name(of: hint.device)) (\(address))") { engine.noteFork(fork) }
+    }
+
+    private func name(of device: DeviceID) -> String {
+        (try? engine.replica.read { try $0.deviceName(device) }) ?? device.description
     }
 
     /// Opens the port for devices that have this one's name.

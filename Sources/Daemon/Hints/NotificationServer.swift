@@ -19,11 +19,29 @@ struct NotificationServer: Service {
     /// How many bytes of a call are read: 1 MiB.
     fileprivate static let byteLimit = 1 << 20
 
+    /// How long until the port is tried again: 30 s.
+    private static let retryInterval = Duration.seconds(30)
+
+    /// Serves until it is told to stop. A port that cannot be opened, because the network is not there yet say, does not end
+    /// the mount: it is tried again.
     func run() async throws {
-        try await ReachableServer(
-            responder: NotificationResponder(hints: hints, prefix: prefix), host: address.host, port: address.port,
-            lifetime: Self.lifetime, logger: logger
-        ).run()
+        var isReported = false
+        while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            do {
+                return try await ReachableServer(
+                    responder: NotificationResponder(hints: hints, prefix: prefix), host: address.host,
+                    port: address.port, lifetime: Self.lifetime, logger: logger
+                ).run()
+            } catch {
+                if !isReported {
+                    logger.error(
+                        "the port of notify cannot be opened; trying again",
+                        metadata: ["port": "\(address.port)", "error": "\(error)"])
+                }
+                isReported = true
+                try? await cancelWhenGracefulShutdown { try await Task.sleep(for: Self.retryInterval) }
+            }
+        }
     }
 }
 

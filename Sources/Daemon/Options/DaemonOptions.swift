@@ -48,6 +48,9 @@ package struct DaemonOptions: Hashable, Sendable {
             guard let option = MountOption.named(parts[0]) else { throw Self.unknown(parts[0]) }
             try option.set(&self, to: parts.count == 2 ? parts[1] : nil)
         }
+        guard hints.peers.count <= Hints.peerLimit else {
+            throw Problem(description: "there are at most \(Hints.peerLimit) of hint_peer, not \(hints.peers.count)")
+        }
     }
 
     private static func unknown(_ name: String) -> Problem {

@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", ":1", "desk:", "desk:0", "desk:65536", "desk:-1", "desk:1:2", "[::1", "[]:1", "[::1]1", "de sk", "ü",
+        "", ":1", "desk:", "desk:0", "desk:65536", "desk:-1", "desk:+1", "desk:1:2", "[::1", "[]:1", "[::1]1", "de sk",
+        "ü",
         "http://desk", "a@b", "::1", String(repeating: "a", count: 254),
     ])
     func `anything else is refused with what to write`(text: String) {
@@ -32,6 +33,9 @@ import Testing
             throws: DaemonOptions.Problem(
                 description: "notify is an address of this machine and a port, as in 0.0.0.0:8460, not 0.0.0.0")
         ) { try DaemonOptions("notify=0.0.0.0") }
+        #expect(
+            throws: DaemonOptions.Problem(description: "there are at most 64 of hint_peer, not 65")
+        ) { try DaemonOptions((0..<65).map { "hint_peer=h\($0)" }.joined(separator: ",")) }
         #expect(
             throws: DaemonOptions.Problem(description: "hint_port is a port, 1 to 65535, not 0")
         ) { try DaemonOptions("hint_port=0") }

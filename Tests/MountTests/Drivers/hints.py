@@ -168,7 +168,8 @@ class Case:
         network = self.networks.network()
         a, b = self.device("A", network), self.device("B", network)
         with self.networks.forwarded(network, self.port):
-            a.mount(self.url, self.endpoint(network), "off=hints")
+            # An address that this machine does not have, now: no reason to have no mount.
+            a.mount(self.url, self.endpoint(network), "off=hints", "notify=192.0.2.1:8460")
             b.mount(self.url, self.endpoint(network), "off=hints", f"notify={b.address}:8460")
             a.write("file")
             a.run("sync", a.point, "--wait")
