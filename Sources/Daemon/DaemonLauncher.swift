@@ -44,7 +44,7 @@ package struct DaemonLauncher: Sendable {
     /// - Returns: A sentence about the mount for its user, if there is one.
     package func launch() throws -> String? {
         try state.make()
-        let log = try state.openLog()
+        let log = try state.openLogOfDaemon()
         let logStart = try log.status().size
         let ends = try Self.makePipe()
         let child: Child

@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import Linux
 import Model
 import Testing
 
@@ -44,6 +46,24 @@ import Testing
         #expect(!StateDirectory(path: "\(base)/a").isBackup)
         #expect(rename("\(base)/a", "\(base)/a.backup-1") == 0)
         #expect(StateDirectory(path: "\(base)/a.backup-1").isBackup)
+    }
+
+    /// As the command that starts it may be killed meanwhile, and the next one would take its place for unused.
+    @Test func `a state is in use from the start of its daemon, before the daemon has locked it`() throws {
+        let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: base) }
+        let state = StateDirectory(path: base)
+        #expect(!state.isInUse)
+        try state.make()
+        var log: Descriptor? = try state.openLogOfDaemon()
+        // What the daemon holds after the command has ended.
+        let daemon = dup(try #require(log).rawValue)
+        log = nil
+        #expect(state.isInUse)
+        // Starting another one is refused by the state's own lock, and not by this.
+        _ = try state.openLogOfDaemon()
+        close(daemon)
+        #expect(!state.isInUse)
     }
 
     @Test func `reading the location from a missing state directory throws notFound`() throws {

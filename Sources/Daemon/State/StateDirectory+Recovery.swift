@@ -18,8 +18,24 @@ extension StateDirectory {
 
     private var files: String { ReplicaDirectory(path).files }
 
-    /// Whether a daemon has it open.
-    package var isInUse: Bool { ReplicaDirectory(path).isInUse }
+    /// Whether a daemon has it open, or was started in the background and will.
+    package var isInUse: Bool { isLogInUse || ReplicaDirectory(path).isInUse }
+
+    /// Opens the log for a daemon that is about to be started, and locks it, which the daemon inherits: until it has
+    /// locked the state, nothing else tells that there is one. A command that follows one that was killed would remove
+    /// its place, and the daemon would make it anew.
+    func openLogOfDaemon() throws(DaemonError) -> Descriptor {
+        let log = try openLog()
+        // If another daemon holds it, that tells the same.
+        _ = try? log.lock()
+        return log
+    }
+
+    private var isLogInUse: Bool {
+        // Where it cannot be opened, no daemon has opened it.
+        guard let log = try? Descriptor(log, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return false }
+        return (try? log.lock()) == false
+    }
 
     /// Makes a new state of this one, which is only read. Blocks for as long as copying takes.
     ///

@@ -109,7 +109,7 @@ extension RealMount {
                 try await a.write("f", byteCount: 30_000_000)
                 let hash = try await a.sha256("f")
                 try await lose(a)
-                for milliseconds in [50, 150, 250, 400] {
+                for milliseconds in [50, 100, 150, 200, 250, 300, 350, 400] {
                     _ = try await Command.run(
                         [
                             "timeout", "--signal=KILL", "0.\(milliseconds < 100 ? "0" : "")\(milliseconds)",
