@@ -1,15 +1,24 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Whether the tests are built with the programs as users run them, instead of once more for debugging: half of a build
+/// from nothing. Whoever changes the code is better served by the other, which is rebuilt in a minute. The environment
+/// says it, as nothing but the tests of this package itself may need flags that packages are refused for.
+let testsOneBuild = Context.environment["DEWPOINT_ONE_BUILD"] != nil
+
 /// One settings array for every target: the language mode and the rules are the same everywhere.
-let settings: [SwiftSetting] = [
-    .swiftLanguageMode(.v6),
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+let settings: [SwiftSetting] =
+    [
+        .swiftLanguageMode(.v6),
+        .treatAllWarnings(as: .error),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (testsOneBuild ? [.unsafeFlags(["-enable-testing"])] : [])
+
+/// Those of the tests, which need not be fast.
+let testSettings = settings + (testsOneBuild ? [.unsafeFlags(["-Onone"])] : [])
 
 extension Target.Dependency {
     /// A product that a program with `Ubiquity` alone does not need: without the trait its package is not even fetched.
@@ -209,48 +218,48 @@ let package = Package(
             name: "ubiquity-client-5", dependencies: ["Ubiquity"], path: "Tests/UbiquityClient5",
             swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
 
-        .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: settings),
-        .target(name: "VirtualTime", path: "Tests/VirtualTime", swiftSettings: settings),
-        .target(name: "Programs", dependencies: ["VirtualTime"], path: "Tests/Programs", swiftSettings: settings),
+        .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: testSettings),
+        .target(name: "VirtualTime", path: "Tests/VirtualTime", swiftSettings: testSettings),
+        .target(name: "Programs", dependencies: ["VirtualTime"], path: "Tests/Programs", swiftSettings: testSettings),
         .target(
             name: "HostilePeers", dependencies: ["Programs"], path: "Tests/HostilePeers",
-            exclude: ["hostile_peers.py"], swiftSettings: settings),
-        .target(name: "S3Server", dependencies: ["Programs"], path: "Tests/S3Server", swiftSettings: settings),
-        .target(name: "DocumentationTables", path: "Tests/DocumentationTables", swiftSettings: settings),
-        .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
+            exclude: ["hostile_peers.py"], swiftSettings: testSettings),
+        .target(name: "S3Server", dependencies: ["Programs"], path: "Tests/S3Server", swiftSettings: testSettings),
+        .target(name: "DocumentationTables", path: "Tests/DocumentationTables", swiftSettings: testSettings),
+        .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: testSettings),
         .target(
             name: "TestStores", dependencies: ["Remote", "Model", "VirtualTime"], path: "Tests/TestStores",
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "ModelTests", dependencies: ["Model", "DocumentationTables", "SeededRandomness"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "MeteringTests",
             dependencies: ["Metering", "DocumentationTables", .filesystem("CoreMetrics", "swift-metrics")],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "MetadataPredicateTests", dependencies: ["MetadataPredicate", "SeededRandomness"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Linux", "Model", "Programs"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "RemoteTests",
             dependencies: [
                 "RemoteS3", "Sealing", "Remote", "Model", "Programs", "S3Server", "SeededRandomness", "TestStores",
                 .filesystem("Crypto", "swift-crypto"),
             ],
-            resources: [.copy("Fixtures")], swiftSettings: settings),
+            resources: [.copy("Fixtures")], swiftSettings: testSettings),
         .testTarget(
             name: "SealingTests",
             dependencies: [
                 "Sealing", "Remote", "Model", "Mutations", "Programs", "SeededRandomness", "TestStores",
                 .filesystem("Crypto", "swift-crypto"),
             ],
-            exclude: ["format_vectors.py"], swiftSettings: settings),
+            exclude: ["format_vectors.py"], swiftSettings: testSettings),
         .testTarget(
             name: "RemoteS3Tests",
             dependencies: [
@@ -258,13 +267,13 @@ let package = Package(
                 .filesystem("AsyncHTTPClient", "async-http-client"),
                 .filesystem("NIOCore", "swift-nio"), .filesystem("NIOHTTP1", "swift-nio"),
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "ReplicaTests",
             dependencies: [
                 "Replica", "Linux", "Model", "Programs", "SeededRandomness", .filesystem("GRDB", "GRDB.swift"),
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "DeviceTests",
             dependencies: [
@@ -273,13 +282,13 @@ let package = Package(
                 "TestStores", "VirtualTime",
                 .filesystem("Logging", "swift-log"),
             ],
-            swiftSettings: settings),
-        .testTarget(name: "SimulationTests", dependencies: ["simulate", "Programs"], swiftSettings: settings),
+            swiftSettings: testSettings),
+        .testTarget(name: "SimulationTests", dependencies: ["simulate", "Programs"], swiftSettings: testSettings),
         .testTarget(
-            name: "ControlAPITests", dependencies: ["ControlAPI", "Model", "Mutations"], swiftSettings: settings),
+            name: "ControlAPITests", dependencies: ["ControlAPI", "Model", "Mutations"], swiftSettings: testSettings),
         .testTarget(
             name: "ControlClientTests", dependencies: ["ControlClient", "ControlAPI", "HostilePeers", "Model"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
@@ -288,7 +297,7 @@ let package = Package(
                 .filesystem("ArgumentParser", "swift-argument-parser"),
                 .filesystem("NIOHTTP1", "swift-nio"),
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
@@ -296,18 +305,18 @@ let package = Package(
                 "Mount", "Remote", "Model", "Metering", "Sealing", "SeededRandomness", "Sync", "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
-            name: "NamedMountsTests", dependencies: ["NamedMounts", "Daemon", "Model"], swiftSettings: settings),
+            name: "NamedMountsTests", dependencies: ["NamedMounts", "Daemon", "Model"], swiftSettings: testSettings),
         .testTarget(
             name: "DashboardTests",
             dependencies: [
                 "Dashboard", "ControlAPI", "Model", .filesystem("HTTPTypes", "swift-http-types"),
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "MountTests",
             dependencies: ["ControlAPI", "ControlClient", "HostilePeers", "Metering", "Model", "Programs", "S3Server"],
-            exclude: ["Drivers"], swiftSettings: settings),
+            exclude: ["Drivers"], swiftSettings: testSettings),
     ]
 )
