@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 import Foundation
 import Glibc
 import Linux
@@ -26,7 +27,7 @@ struct RecoveryCodeOptions: ParsableArguments {
                 try file.synchronize()
                 try Descriptor(URL(filePath: recoveryFile).deletingLastPathComponent().path).synchronize()
             } catch {
-                discard()
+                unlink(recoveryFile)
                 throw error
             }
         } catch {
@@ -55,6 +56,18 @@ struct RecoveryCodeOptions: ParsableArguments {
         }
     }
 
-    /// After a failure, a code that opens nothing is no use to anybody.
-    func discard() { if let recoveryFile { unlink(recoveryFile) } }
+    /// Removes the file after a failure: a code that opens nothing is no use to anybody.
+    ///
+    /// Where the store did not answer, it may have done what it was asked: then the file stays, as the only copy of a code
+    /// that opens the container.
+    func discard(after error: any Error) {
+        guard let recoveryFile else { return }
+        guard (error as? DaemonError)?.kind == .unreachable else {
+            unlink(recoveryFile)
+            return
+        }
+        CommandFailure.say(
+            "\(recoveryFile) stays: the store may have taken its code although no answer came; "
+                + "give the code where the passphrase is asked for, and remove the file if it opens nothing")
+    }
 }

@@ -85,7 +85,7 @@ struct ContainerCopyCommand: AsyncParsableCommand {
                 isCodePending = false
             }
         } catch {
-            if isCodePending { recovery.discard() }
+            if isCodePending { recovery.discard(after: error) }
             throw explained(error)
         }
         let scratch = try CopyScratch()

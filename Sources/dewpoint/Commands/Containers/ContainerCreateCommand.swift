@@ -114,7 +114,7 @@ struct ContainerCreateCommand: AsyncParsableCommand {
             memory = try await RemoteContainer.createEncrypted(
                 at: location, identity: identity, passphrase: words, recovery: code, deviceName: MountPlan.hostName())
         } catch {
-            recovery.discard()
+            recovery.discard(after: error)
             throw error
         }
         // Before anything else may fail: nobody knows it again.

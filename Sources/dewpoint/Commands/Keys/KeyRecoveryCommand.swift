@@ -17,7 +17,7 @@ struct KeyRecoveryCommand: AsyncParsableCommand {
         do {
             try await keys.change { change throws(KeyringError) in try change.replace(with: .recovery(code)) }
         } catch {
-            recovery.discard()
+            recovery.discard(after: error)
             throw error
         }
         try recovery.giveOut(code)
