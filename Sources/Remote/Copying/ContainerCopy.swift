@@ -92,10 +92,10 @@ package struct ContainerCopy: Sendable {
         let known = try await keys(prefix)
         let wanted = try await listing(source, .source, prefix).map(\.key).filter { !known.contains(.container($0)) }
         let line = Line(wanted)
-        let results = await withTaskGroup(of: Result<[Int64], Failure>.self) { group in
+        let results = await withTaskGroup(of: Result<[Int64?], Failure>.self) { group in
             for _ in 0..<Self.width {
                 group.addTask {
-                    var byteCounts: [Int64] = []
+                    var byteCounts: [Int64?] = []
                     while let key = line.next() {
                         do throws(Failure) { byteCounts.append(try await copy(key)) } catch {
                             line.end()
@@ -138,12 +138,12 @@ package struct ContainerCopy: Sendable {
 
     // MARK: One object
 
-    /// - Returns: Its length; 0 for one that garbage collection has deleted meanwhile.
-    private func copy(_ key: String) async throws(Failure) -> Int64 {
+    /// - Returns: Its length; `nil` for one that garbage collection has deleted meanwhile.
+    private func copy(_ key: String) async throws(Failure) -> Int64? {
         let path = "\(scratch)/copy-\(UUID().uuidString.lowercased())"
         defer { try? FileManager.default.removeItem(atPath: path) }
         let fetched = try await side(.source) { () async throws(StoreError) in try await fetch(key, to: path) }
-        guard let (byteCount, digest) = fetched else { return 0 }
+        guard let (byteCount, digest) = fetched else { return nil }
         try await side(.target) { () async throws(StoreError) in
             let body = byteCount == 0 ? Body.bytes([]) : try Self.body(path, byteCount, key)
             do throws(StoreError) { try await target.create(key, body) } catch {
@@ -226,7 +226,9 @@ package struct ContainerCopy: Sendable {
 }
 
 extension ContainerCopy.Report {
-    fileprivate mutating func count(_ byteCount: Int64) {
+    /// - Parameter byteCount: `nil` when nothing was copied.
+    fileprivate mutating func count(_ byteCount: Int64?) {
+        guard let byteCount else { return }
         objectCount += 1
         self.byteCount += byteCount
     }
