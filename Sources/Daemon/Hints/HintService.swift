@@ -33,15 +33,14 @@ struct HintService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            let listener = await listen()
             let peers = HintPeerSockets(options.peers, logger: logger)
             await withTaskGroup(of: Void.self) { group in
                 // A server of names may take long to answer.
                 group.addTask { await peers.resolveNowAndThen() }
                 group.addTask { await tell(peers) }
+                group.addTask { await listen() }
             }
             await peers.close()
-            try? await listener?.close()
         }
     }
 
@@ -57,9 +56,29 @@ struct HintService: Service {
         (try? engine.replica.read { try $0.deviceName(device) }) ?? device.description
     }
 
-    /// Opens the port for devices that have this one's name.
-    private func listen() async -> (any Channel)? {
-        guard let port = options.port else { return nil }
+    /// How long until a port that another program has is tried again: 30 s.
+    private static let retryInterval = Duration.seconds(30)
+
+    /// Hears devices that have this one's name, until cancelled.
+    private func listen() async {
+        guard let port = options.port else { return }
+        var isReported = false
+        repeat {
+            if let listener = await listener(at: port) {
+                await Signal().wait()
+                try? await listener.close()
+                return
+            }
+            if !isReported {
+                logger.error(
+                    "the port of hint_port cannot be opened: hints are not heard there; trying again",
+                    metadata: ["port": "\(port)"])
+            }
+            isReported = true
+        } while (try? await Task.sleep(for: Self.retryInterval)) != nil
+    }
+
+    private func listener(at port: Int) async -> (any Channel)? {
         for host in ["::", "0.0.0.0"] {
             guard let address = try? SocketAddress(ipAddress: host, port: port) else { continue }
             do {
@@ -69,7 +88,6 @@ struct HintService: Service {
                 logger.debug("no socket for hints", metadata: ["host": "\(host)", "error": "\(error)"])
             }
         }
-        logger.error("the port of hint_port cannot be opened: hints are not heard there", metadata: ["port": "\(port)"])
         return nil
     }
 
