@@ -205,6 +205,7 @@ package final class FileSystem: Sendable {
             group.addTask { await self.coordination.transfers.run { self.syncEngine.uploader.percents } }
             group.addTask { await self.reading.placeholders.run() }
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
+            group.addTask { await SmallDownloads(fileSystem: self, byteLimit: self.options.smallFileLimit).run() }
             group.addTask { await upkeep.commitBatches() }
             group.addTask { await upkeep.settle() }
             group.addTask { await upkeep.noticeMappedWrites() }
@@ -223,6 +224,7 @@ package final class FileSystem: Sendable {
         case .ended(let inode, let isFinished):
             cache.evictor.wake()
             coordination.transfers.ended(downloading: inode, isFinished: isFinished)
+            activity.noteProgress()
         case .arrived(let old, let new):
             let events = coordination.events
             if events.hasObservers, old != new, let place = try? events.places.item(new) {

@@ -25,6 +25,9 @@ package struct FileSystemOptions: Sendable, Hashable {
     package var stormFileLimit: Int?
     package var stormByteLimit: Int64?
 
+    /// How long a file of another device may be, in bytes, to be downloaded by itself; `nil`: none is.
+    package var smallFileLimit: Int64?
+
     /// Limits on downloaded bytes.
     package var cacheLimits = CacheLimits()
 

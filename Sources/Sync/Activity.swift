@@ -15,7 +15,10 @@ package final class Activity: Sendable {
     /// An item was added to the outbox.
     package func noteLocalChange() { changes.raise() }
 
-    /// An item was uploaded, applied or given up.
+    /// Counts progress; see ``waitForProgress(since:atMost:)``.
+    package var progressCount: UInt64 { progress.turn }
+
+    /// An item was uploaded, applied, downloaded or given up.
     package func noteProgress() { progress.raise() }
 
     /// Returns when the count of local changes exceeds `count`, when `limit` expires, or when the task is cancelled.
@@ -29,6 +32,11 @@ package final class Activity: Sendable {
 
     /// Returns at the next progress, when `limit` expires, or when the task is cancelled.
     package func waitForProgress(atMost limit: Duration) async {
-        await progress.wait(since: progress.turn, atMost: limit, sleep: environment.sleep)
+        await waitForProgress(since: progress.turn, atMost: limit)
+    }
+
+    /// Returns when the count of progress exceeds `count`, when `limit` expires, or when the task is cancelled.
+    package func waitForProgress(since count: UInt64, atMost limit: Duration) async {
+        await progress.wait(since: count, atMost: limit, sleep: environment.sleep)
     }
 }

@@ -75,6 +75,7 @@ import Testing
             .fileSystem
         #expect(options.cacheLimits == CacheLimits(byteLimit: 20 << 30, freeSpace: .bytes(512 << 20)))
         #expect(options.stormFileLimit == 500 && options.stormByteLimit == 2 << 40)
+        #expect(try DaemonOptions("download_small=1K").fileSystem.smallFileLimit == 1024)
         #expect(
             try DaemonOptions("free_space=5%,cache_limit=1024K").fileSystem.cacheLimits
                 == CacheLimits(byteLimit: 1 << 20, freeSpace: .percent(5)))
@@ -123,6 +124,7 @@ import Testing
         ("turn_quiet", "turn_quiet needs a value, as in turn_quiet=…"),
         ("cache_limit=20", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 20"),
         ("cache_limit=1023K", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 1023K"),
+        ("download_small=5", "download_small is a whole number with K, M, G or T, 1K or more, as in 500K, not 5"),
         ("cache_limit=-1G", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not -1G"),
         (
             "storm_bytes=9223372036854775807T",

@@ -58,6 +58,11 @@ extension MountOption {
                 "The bytes that a process group may download by reading within a minute, before its reads are held. No "
                     + "limit unless given."),
             size(
+                "download_small", \.fileSystem.smallFileLimit, floor: .kibibyte,
+                "Files of other devices up to this size are downloaded by themselves, in the background, the newest first, into "
+                    + "room that is there: nothing is evicted for them, and what was evicted comes again only once it is "
+                    + "changed elsewhere. None unless given."),
+            size(
                 "cache_limit", \.fileSystem.cacheLimits.byteLimit,
                 "The most disk space that local files may take, before the least recently used ones are evicted. No limit "
                     + "unless given."),

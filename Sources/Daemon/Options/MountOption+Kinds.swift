@@ -52,8 +52,10 @@ extension MountOption {
         }
     }
 
-    static func size(_ name: String, _ property: Property<Int64?>, _ meaning: String) -> MountOption {
-        value(name, property, "SIZE", meaning) { text throws(Problem) in try size(name, text) }
+    static func size(
+        _ name: String, _ property: Property<Int64?>, floor: SizeFloor = .mebibyte, _ meaning: String
+    ) -> MountOption {
+        value(name, property, "SIZE", meaning) { text throws(Problem) in try size(name, text, floor: floor) }
     }
 
     static func choice<Choice: Sendable>(

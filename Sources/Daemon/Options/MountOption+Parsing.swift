@@ -28,17 +28,29 @@ extension MountOption {
     /// In milliseconds.
     private static let day: Int64 = 86_400_000
 
-    static func size(_ name: String, _ value: String) throws(Problem) -> Int64 {
+    /// - Parameter floor: The least, `K` or `M` alone.
+    static func size(_ name: String, _ value: String, floor: SizeFloor = .mebibyte) throws(Problem) -> Int64 {
         let digits = value.prefix { $0.isASCII && $0.isNumber }
         let units: [Substring: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
         guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)],
-            (1 << 20)...(1 << 60) ~= count.multipliedReportingOverflow(by: unit).partialValue,
+            floor.rawValue...(1 << 60) ~= count.multipliedReportingOverflow(by: unit).partialValue,
             count <= Int64.max / unit
         else {
             throw Problem(
-                description: "\(name) is a whole number with K, M, G or T, 1M or more, as in 20G, not \(value)")
+                description:
+                    "\(name) is a whole number with K, M, G or T, \(floor.text) or more, as in \(floor.example), not \(value)"
+            )
         }
         return count * unit
+    }
+
+    /// The least value of a size, in bytes.
+    enum SizeFloor: Int64 {
+        case kibibyte = 1024
+        case mebibyte = 1_048_576
+
+        fileprivate var text: String { self == .kibibyte ? "1K" : "1M" }
+        fileprivate var example: String { self == .kibibyte ? "500K" : "20G" }
     }
 
     static let percents = 1...90

@@ -146,6 +146,16 @@ final class CacheEvictor: Sendable {
         return limits.excess(held: held, free: disk.availableByteCount, of: disk.byteCount)
     }
 
+    /// How many more bytes fit within the limits, without an eviction, and on the disk.
+    ///
+    /// - Parameter wanted: The bytes of files that are to be downloaded before.
+    func room(besides wanted: Int64) throws(FileError) -> Int64 {
+        let disk = try FileSystemStatistics(ofDiskUnder: path)
+        let held = limits.byteLimit == nil ? 0 : try replica.read { try $0.heldByteCount() }
+        let free = disk.availableByteCount - FreeSpaceFloor.reserve(of: disk) - wanted
+        return limits.room(held: held + wanted, free: free, of: disk.byteCount)
+    }
+
     func time(before now: Duration) -> Timestamp { environment.now().earlier(by: now) }
 
     /// - Parameter end: Files that were used at this time or later stay; `nil`: none do for that.

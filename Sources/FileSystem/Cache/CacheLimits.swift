@@ -43,6 +43,18 @@ package struct CacheLimits: Hashable, Sendable {
         }
     }
 
+    /// How many more bytes there may be for nothing to be evicted, even after the next eviction; negative beyond that.
+    ///
+    /// - Parameters: As those of ``excess(held:free:of:)``.
+    func room(held: Int64, free: Int64, of diskByteCount: Int64) -> Int64 {
+        var room = free
+        if let byteLimit { room = min(room, byteLimit / 100 * Self.lowWaterPercent - held) }
+        if let floor = freeByteFloor(of: diskByteCount) {
+            room = min(room, free - floor - floor / 100 * (100 - Self.lowWaterPercent))
+        }
+        return room
+    }
+
     /// How many bytes must be evicted; 0 while within the limits.
     ///
     /// - Parameters:

@@ -7,6 +7,7 @@ package struct DownloadCause: Hashable, Sendable {
     package static let pinned = DownloadCause(text: "pinned")
     package static let command = DownloadCause(text: "requested by dewpoint download")
     package static let attribute = DownloadCause(text: "requested by an attribute")
+    static let small = DownloadCause(text: "small enough to come by itself (download_small)")
     static let claim = DownloadCause(text: "needed by a claim")
     package static let version = DownloadCause(text: "a version was chosen")
     package static let exclusion = DownloadCause(text: "excluded from sync")

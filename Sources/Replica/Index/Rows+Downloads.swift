@@ -37,6 +37,16 @@ extension Rows {
         ) { InodeNumber(row: $0[0]) }
     }
 
+    /// How many files are to be downloaded, and how many bytes they have.
+    package func pendingDownloads() throws -> (count: Int, byteCount: Int64) {
+        try first(
+            """
+            SELECT count(*), coalesce(sum(size), 0) FROM inodes
+            WHERE id IN (SELECT inode FROM entries WHERE download_requested = 1)
+            """, []
+        ) { ($0[0], $0[1]) } ?? (0, 0)
+    }
+
     /// Requested downloads that failed with one of the given fault codes.
     package func requestedDownloads(failedWith codes: Set<Int>) throws -> [InodeNumber] {
         try all(

@@ -21,15 +21,7 @@ extension Rows {
         let trashed = try outbox.newItemsInTrash()
         totals.uploads.pendingCount = try outbox.count() - trashed.itemCount
         totals.uploads.pendingByteCount = try max(0, outbox.byteCount() - trashed.byteCount)
-        _ = try first(
-            """
-            SELECT count(*), coalesce(sum(size), 0) FROM inodes
-            WHERE id IN (SELECT inode FROM entries WHERE download_requested = 1)
-            """, []
-        ) {
-            totals.downloads.pendingCount = $0[0]
-            totals.downloads.pendingByteCount = $0[1]
-        }
+        (totals.downloads.pendingCount, totals.downloads.pendingByteCount) = try pendingDownloads()
         totals.conflictCount = try count(
             "SELECT count(*) FROM entries INDEXED BY entries_conflicts WHERE conflicts IS NOT NULL")
         totals.errorCount = try count(

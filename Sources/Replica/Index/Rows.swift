@@ -198,6 +198,8 @@ enum MetaKey: String {
     case batchedChange = "batched_change"
     /// Since when the times of last use are complete, in nanoseconds since 1970; absent while they are not noted.
     case usesNotedSince = "uses_noted_since"
+    /// The length in bytes up to which files come by themselves; absent where none do. See ``SmallFile``.
+    case smallFileLimit = "small_file_limit"
 }
 
 extension InodeNumber {
