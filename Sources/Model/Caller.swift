@@ -5,10 +5,13 @@ package struct Caller: Hashable, Sendable {
     package var thread: Int32
     package var user: UInt32
     package var group: UInt32
+    /// The request, where it may come again; `nil` where a mount ends with its daemon.
+    package var request: RequestNumber?
 
-    package init(thread: Int32, user: UInt32, group: UInt32) {
+    package init(thread: Int32, user: UInt32, group: UInt32, request: RequestNumber? = nil) {
         self.thread = thread
         self.user = user
         self.group = group
+        self.request = request
     }
 }

@@ -5,24 +5,37 @@ package import Model
 /// The bytes of files, where that takes more than one read or one change.
 extension Replica {
     /// Creates an empty file. Related: `open(2)` with `O_CREAT | O_EXCL`.
-    /// - Parameter opening: Called before the file is visible, so that other callers find it already open.
+    /// - Parameters:
+    ///   - opening: Called before the file is visible, so that other callers find it already open.
+    ///   - request: Whose it is, where it may come again.
     /// - Returns: The file, and its bytes open for reading and writing.
     /// - Throws: `exists`, `notFound`, `notDirectory`, `diskFull`.
     package func createFile(
-        _ new: NewItem, as name: ItemName, in parent: InodeNumber, opening: FileOpening? = nil
+        _ new: NewItem, as name: ItemName, in parent: InodeNumber, opening: FileOpening? = nil,
+        request: RequestNumber? = nil
     ) throws(FileError) -> (Attributes, Descriptor) {
-        let (attributes, bytes) = try change { try $0.createFile(new, as: name, in: parent, opening: opening) }
+        let (attributes, bytes) = try change { transaction in
+            let made = try transaction.createFile(new, as: name, in: parent, opening: opening)
+            try transaction.note(request, made: made.attributes.inode)
+            return made
+        }
         return (attributes, descriptors.shared(bytes, of: attributes.inode))
     }
 
     /// Creates a file without a name, which is deleted with its last use unless it gets one
     /// (``ReplicaTransaction/link(_:in:as:isNameless:)``). Related: open(2) with `O_TMPFILE`.
-    /// - Parameter parent: Whose group it may inherit.
+    /// - Parameters:
+    ///   - parent: Whose group it may inherit.
+    ///   - request: Whose it is, where it may come again.
     /// - Throws: `notFound`, `notDirectory`, `diskFull`.
     package func createNamelessFile(
-        _ new: NewItem, in parent: InodeNumber, opening: FileOpening
+        _ new: NewItem, in parent: InodeNumber, opening: FileOpening, request: RequestNumber? = nil
     ) throws(FileError) -> Attributes {
-        let (attributes, bytes) = try change { try $0.createNamelessFile(new, in: parent, opening: opening) }
+        let (attributes, bytes) = try change { transaction in
+            let made = try transaction.createNamelessFile(new, in: parent, opening: opening)
+            try transaction.note(request, made: made.attributes.inode)
+            return made
+        }
         _ = descriptors.shared(bytes, of: attributes.inode)
         return attributes
     }

@@ -8,6 +8,9 @@ package struct ReplicaEnvironment: Sendable {
     /// The owner of items from other devices: the daemon's user and group.
     package var owner: UInt32
     package var group: UInt32
+    /// Whether programs go on with what the daemon before, which was killed, had given them: so repair keeps files without
+    /// names, and removes what was being created, as its request comes again.
+    package var isResumed = false
     /// Which new items are not synced.
     package var ignorePatterns: IgnorePatterns
     /// For tests: called at every step of a change; throwing simulates a crash at that instant. Nothing is undone or

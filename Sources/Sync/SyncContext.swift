@@ -34,16 +34,18 @@ package struct SyncContext: Sendable {
     ///   - busyUploadInterval: How long a file may be written without a pause before a copy of it is uploaded.
     ///   - heartbeat: How long this device promises not to go without a commit, in ``Commit/heartbeatRange``.
     ///   - previewsTree: Whether a new device shows the root before it has the whole tree.
+    ///   - isResumed: Whether programs go on with what the daemon before, which was killed, had given them.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry(),
         storeRefusal: String? = nil, busyUploadInterval: Duration = Self.busyUploadInterval,
-        heartbeat: Duration? = nil, previewsTree: Bool = false
+        heartbeat: Duration? = nil, previewsTree: Bool = false, isResumed: Bool = false
     ) throws(FileError) {
         var replicaEnvironment = environment.replica(owner: owner, group: group)
         replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)
+        replicaEnvironment.isResumed = isResumed
         replica = try Replica.open(location.state, container: identity, environment: replicaEnvironment)
         self.location = location
         self.environment = environment

@@ -17,6 +17,8 @@ final class Lab {
     let clock = TestClock()
     /// Patterns of new items that are not synced; they apply when the replica is opened.
     var ignoring: [String]
+    /// Whether programs go on with what they had; it applies when the replica is opened.
+    var isResumed = false
     private let owner: UInt32
     let container: ContainerIdentity
     var containerUUID: UUID { container.uuid }
@@ -57,8 +59,9 @@ final class Lab {
     /// Reopens the replica, which must have been closed or killed.
     func open() throws {
         crash.disarm()
-        replica = try Replica.open(
-            path, container: container, environment: Self.environment(crash, clock, ignoring, owner))
+        var environment = Self.environment(crash, clock, ignoring, owner)
+        environment.isResumed = isResumed
+        replica = try Replica.open(path, container: container, environment: environment)
         try replica.startBatches {}
     }
 

@@ -176,6 +176,10 @@ extension Repair {
 
     private mutating func expectedPlaces(of number: InodeNumber) throws -> [RepairTree.EntryKey] {
         var expected: [RepairTree.EntryKey] = []
+        // One that lost its names, and that programs go on with: see `ReplicaEnvironment.isResumed`.
+        if try rows.inodeRow(number).attributes.linkCount == 0 {
+            return [.init(node: RepairTree.removed, name: backing.orphanPlace(of: number).name)]
+        }
         for entry in try rows.entryRows(of: number) {
             expected.append(.init(node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name)))
         }

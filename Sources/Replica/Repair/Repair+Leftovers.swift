@@ -23,7 +23,14 @@ extension Repair {
     }
 
     private func isExplained(_ place: RepairTree.EntryKey, _ status: BackingStatus) throws -> Bool {
-        try isOnItsWayOut(place) || isBrokenPlaceholder(place, status) || isAccountedFor(place, status)
+        try isOnItsWayOut(place) || isHalfMade(status) || isBrokenPlaceholder(place, status)
+            || isAccountedFor(place, status)
+    }
+
+    /// Whether the file was being created, and programs wait for that: the request comes again, and must find the name free.
+    /// It has bytes only when the index knows it.
+    private func isHalfMade(_ status: BackingStatus) -> Bool {
+        transaction.environment.isResumed && status.size == 0
     }
 
     /// Moves a file that the index does not know out of the tree, where the user can inspect it.
@@ -155,7 +162,8 @@ extension Repair {
             } else if known[status.identity.inode] != nil || !(tree.isInFiles(place) || place.node == RepairTree.aside)
             {
                 try SystemCalls.unlink(backingPlace)
-            } else if removed.contains(status.identity) {
+            } else if removed.contains(status.identity) || transaction.environment.isResumed {
+                // Of one that was being made the request comes again, and must find the name free.
                 try SystemCalls.unlink(backingPlace)
             } else if before == .powerFailure {
                 // A link consists only of its target, which is reported.

@@ -51,7 +51,7 @@ struct Repair {
             var outcome = Outcome()
             try writer.write { database in
                 let rows = Rows(database: database)
-                try removeOrphans(rows)
+                if !environment.isResumed { try removeOrphans(rows) }
                 guard try before != .orderly || isEmptied(rows, backing) else {
                     return try clearStaging(rows, backing)
                 }

@@ -20,6 +20,7 @@ enum IndexMigrations {
         migrator.registerMigration("v14") { try $0.execute(sql: version14) }
         migrator.registerMigration("v15") { try $0.execute(sql: version15) }
         migrator.registerMigration("v16") { try $0.execute(sql: version16) }
+        migrator.registerMigration("v17") { try $0.execute(sql: version17) }
         return migrator
     }
 
