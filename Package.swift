@@ -203,6 +203,9 @@ let package = Package(
         // Of C alone: it has a capability, and is small enough to be read.
         .executableTarget(name: "dewpoint-backing"),
 
+        // Of C alone: it must not end, whatever happens to daemons.
+        .executableTarget(name: "dewpoint-supervisor"),
+
         .executableTarget(name: "powercut-disk", dependencies: ["CFuse"], swiftSettings: settings),
 
         // As a program elsewhere would be built: without the settings of this package.

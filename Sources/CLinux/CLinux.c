@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -42,6 +43,8 @@ int CLinux_openat2_beneath(int directory, const char *path, uint64_t flags) {
 }
 
 int CLinux_pipe2(int ends[2], int flags) { return pipe2(ends, flags); }
+
+int CLinux_memfd_create(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int CLinux_close_from(unsigned int first) { return syscall(SYS_close_range, first, ~0U, 0); }
 

@@ -41,6 +41,7 @@ extension ContainerStatusRequest: PerformedQuestion {
         status.lastCommit = try daemon.replica.read { try $0.lastCommitTime()?.rfc3339 }
         status.overdue = daemon.syncEngine.heartbeat.overdue
         status.peers = daemon.syncEngine.hints.peers
+        status.survival = fileSystem.mountAbilities.survival
         let link = daemon.link.settings
         if !link.isUnchanged { status.link = link }
         return status

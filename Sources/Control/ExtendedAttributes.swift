@@ -57,7 +57,10 @@ package struct ExtendedAttributes: Sendable {
             guard name.hasBytePrefix("user.") else { throw FileError(.unsupported, "\(name) cannot be stored") }
             try Self.checkNotEmpty(name)
             try fileSystem.admitChange()
-            try replica.change { try $0.setXattr(name, value, of: inode, mode: mode) }
+            try replica.change { transaction in
+                try transaction.setXattr(name, value, of: inode, mode: mode)
+                try transaction.note(caller.request, made: inode)
+            }
             changed(inode, by: caller)
             return .ready(())
         case .unknown:
@@ -81,7 +84,10 @@ package struct ExtendedAttributes: Sendable {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try Self.checkNotEmpty(name)
-            try replica.change { try $0.removeXattr(name, of: inode) }
+            try replica.change { transaction in
+                try transaction.removeXattr(name, of: inode)
+                try transaction.note(caller.request, made: inode)
+            }
             changed(inode, by: caller)
             return .ready(())
         case .unknown:

@@ -30,13 +30,18 @@ package struct DaemonLauncher: Sendable {
     private let arguments: [String]
     private let mountpoint: String
     private let state: StateDirectory
+    /// The supervisor that starts it, and starts it anew when it is killed; `nil` for none.
+    private let supervisor: String?
 
-    /// - Parameter arguments: Of this program, which make it serve in the foreground and report to ``readyDescriptor``.
-    ///   All paths are absolute.
-    package init(arguments: [String], mountpoint: String, state: StateDirectory) {
+    /// - Parameters:
+    ///   - arguments: Of this program, which make it serve in the foreground and report to ``readyDescriptor``. All paths
+    ///     are absolute.
+    ///   - survives: Whether it is started anew when it is killed.
+    package init(arguments: [String], mountpoint: String, state: StateDirectory, survives: Bool = false) {
         self.arguments = arguments
         self.mountpoint = mountpoint
         self.state = state
+        supervisor = survives ? SupervisorProgram.find() : nil
     }
 
     /// Blocks until the mount answers.
@@ -202,13 +207,16 @@ extension DaemonLauncher {
         posix_spawnattr_setflags(
             &attributes, Self.newSession | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
 
-        let words = ["dewpoint"] + arguments
+        let program = Self.program()
+        // A program that was replaced has no name by which it could be started anew.
+        let supervisor = program == Self.replacedProgram ? nil : supervisor
+        let words = (supervisor.map { [$0, program] } ?? ["dewpoint"]) + arguments
         var argv = words.map { strdup($0) } + [nil]
         var environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in argv + environment { free(text) } }
         var child: pid_t = 0
         let number = withExtendedLifetime(log) {
-            posix_spawn(&child, Self.program(), &actions, &attributes, &argv, &environment)
+            posix_spawn(&child, supervisor ?? program, &actions, &attributes, &argv, &environment)
         }
         guard number == 0 else { throw Self.systemFailure("posix_spawn", number) }
         return child
@@ -219,8 +227,10 @@ extension DaemonLauncher {
     private static func program() -> String {
         var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &target, target.count)
-        guard count > 0 else { return "/proc/self/exe" }
+        guard count > 0 else { return replacedProgram }
         let path = String(decoding: target[..<count], as: UTF8.self)
-        return access(path, X_OK) == 0 ? path : "/proc/self/exe"
+        return access(path, X_OK) == 0 ? path : replacedProgram
     }
+
+    private static let replacedProgram = "/proc/self/exe"
 }

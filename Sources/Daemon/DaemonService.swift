@@ -4,7 +4,7 @@ import FileSystem
 import Foundation
 package import Logging
 import Model
-import Mount
+package import Mount
 import Remote
 import Replica
 import ServiceLifecycle
@@ -32,6 +32,8 @@ package struct DaemonService: Sendable {
     /// Whether the options ask for a read-only mount, whatever the store says.
     private let isReadOnlyChosen: Bool
     private let notification: ServiceNotification
+    /// `nil` where the mount ends with this daemon.
+    private let survival: Survival?
     private let logLevel: LogLevel
     private let logger: Logger
 
@@ -39,9 +41,10 @@ package struct DaemonService: Sendable {
     ///   - mountpoint: Absolute and without symbolic links, so that every client derives the same socket name from it.
     ///   - deviceName: The human-readable name under which other devices see this one's changes.
     ///   - notification: To the service manager that started the daemon.
+    ///   - survival: What goes on when the daemon is killed; `nil` where the mount ends with it.
     package init(
         remote: RemoteContainer, mountpoint: String, state: StateDirectory, deviceName: String, options: DaemonOptions,
-        notification: ServiceNotification
+        notification: ServiceNotification, survival: Survival? = nil
     ) {
         self.remote = remote
         self.mountpoint = mountpoint
@@ -52,6 +55,7 @@ package struct DaemonService: Sendable {
         if remote.access != .writable { options.isReadOnly = true }
         self.options = options
         self.notification = notification
+        self.survival = survival
         logLevel = LogLevel(options.logLevel)
         logger = Self.logger("daemon", logLevel)
     }
@@ -95,12 +99,10 @@ package struct DaemonService: Sendable {
         }
         if let port = options.metricsPort { try MetricsServer.check(port: port) }
         let session = FileSystemSession(
-            fileSystem: fileSystem, options: options.mount, logger: labelled("mount"))
-        do throws(MountError) {
-            try session.mount(at: mountpoint)
-        } catch {
-            throw DaemonError(error)
-        }
+            fileSystem: fileSystem, options: options.mount, survival: survival, logger: labelled("mount"))
+        try begin(session, fileSystem)
+        if survival?.isResumed == true { settleLater(fileSystem) }
+        if options.survives, survival == nil { noteNoSupervisor(fileSystem) }
         let logger = logger
         let mountpoint = mountpoint
         let notification = notification
@@ -141,6 +143,55 @@ package struct DaemonService: Sendable {
         }
         servers += hintServices(fileSystem)
         try await group(fileSystem, session, servers).run()
+    }
+
+    /// Mounts, or goes on with the mount of a daemon that was killed.
+    private func begin(_ session: FileSystemSession, _ fileSystem: FileSystem) throws {
+        do throws(MountError) {
+            guard let survival else { return try session.mount(at: mountpoint) }
+            let backings = try restored(fileSystem)
+            guard survival.isResumed else { return try session.mount(at: mountpoint) }
+            try session.resume(at: mountpoint, with: backings)
+        } catch {
+            throw DaemonError(error)
+        }
+    }
+
+    private func noteNoSupervisor(_ fileSystem: FileSystem) {
+        let survival = ContainerStatus.Survival(
+            replacements: 0,
+            obstacle: "no supervisor has started it: the program dewpoint-supervisor is missing, or the daemon was "
+                + "started in the foreground")
+        fileSystem.note(survival)
+        logger.warning("\(survival.sentence)")
+    }
+
+    /// How long requests that come again have to arrive before what nothing uses any more is deleted.
+    private static let settlingDelay = Duration.seconds(2)
+
+    private func settleLater(_ fileSystem: FileSystem) {
+        Task { [logger] in
+            try? await Task.sleep(for: Self.settlingDelay)  // never cancelled
+            do throws(FileError) {
+                try fileSystem.settleNameless()
+            } catch {
+                logger.error(
+                    "failed to delete files that nobody uses; the next mount deletes them",
+                    metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func restored(_ fileSystem: FileSystem) throws(MountError) -> [FileSystem.HeldBacking] {
+        do throws(FileError) {
+            guard survival?.isResumed == true else {
+                try fileSystem.replica.forgetRequests()
+                return []
+            }
+            return try fileSystem.restore()
+        } catch {
+            throw .refused(mountpoint, detail: "the open files cannot be taken over: \(error)")
+        }
     }
 
     private func hintServices(_ fileSystem: FileSystem) -> [any Service] {
@@ -202,7 +253,7 @@ package struct DaemonService: Sendable {
                 location: DeviceLocation(
                     remote: remote.url, state: state.path, mountpoint: mountpoint, deviceName: deviceName),
                 options: fileSystemOptions, environment: .system, logger: labelled("sync"), owner: geteuid(),
-                group: getegid(), metrics: remote.metrics)
+                group: getegid(), metrics: remote.metrics, slots: survival?.slots)
         } catch {
             throw DaemonError(error, state: state.path)
         }

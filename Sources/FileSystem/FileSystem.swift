@@ -25,7 +25,9 @@ package final class FileSystem: Sendable {
     let coordination: CoordinatedAccess
     let reading: Reading
     let cache: Cache
-    private let abilities = Mutex(MountAbilities())
+    /// What is kept for the next daemon; `nil` where the mount ends with this one.
+    package let slots: HandleSlots?
+    let abilities = Mutex(MountAbilities())
     private let engineRuns = Atomic(false)
 
     /// The order of writes and renames.
@@ -65,31 +67,39 @@ package final class FileSystem: Sendable {
         var hasPassedThrough = false
         /// Why requested fast paths are unavailable.
         package var unavailable: [FastPath: String] = [:]
+        /// Whether the mount goes on when its daemon is killed; `nil` when it was not asked to.
+        package var survival: ContainerStatus.Survival?
     }
 
     /// Opens the replica below `location.state`, repairing it after an unclean shutdown.
     ///
+    /// - Parameter slots: What is kept for the next daemon, or was by the one before: then ``restore()`` follows. `nil` where
+    ///   the mount ends with this one.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package convenience init(
         container: Container, location: DeviceLocation, options: FileSystemOptions, environment: EngineEnvironment,
-        logger: Logger, owner: UInt32, group: UInt32, metrics: MetricRegistry = MetricRegistry()
+        logger: Logger, owner: UInt32, group: UInt32, metrics: MetricRegistry = MetricRegistry(),
+        slots: HandleSlots? = nil
     ) throws(FileError) {
         let context = try SyncContext(
             identity: container.identity, location: location, environment: environment, logger: logger, owner: owner,
             group: group, ignoring: options.ignoredPatterns, metrics: metrics, storeRefusal: options.storeRefusal,
             busyUploadInterval: options.busyUploadInterval, heartbeat: options.heartbeat,
-            previewsTree: options.previewsTree)
-        self.init(context, container: container, options: options)
+            previewsTree: options.previewsTree, isResumed: slots?.isAdopted ?? false)
+        self.init(context, container: container, options: options, slots: slots)
     }
 
-    private init(_ context: SyncContext, container: Container, options: FileSystemOptions) {
+    private init(
+        _ context: SyncContext, container: Container, options: FileSystemOptions, slots: HandleSlots?
+    ) {
         self.options = options
+        self.slots = slots
         let store = WatchedStore(container.store, patience: options.networkTimeout, context)
         let replica = context.replica
-        let locking = Locking(context, options)
+        let locking = Locking(context, options, slots)
         self.locking = locking
-        let open = OpenFiles()
+        let open = OpenFiles(slots: slots)
         let kernelLink = KernelLink()
         let orphans = Orphans(open: open, references: KernelReferences(), kernel: kernelLink) { inode in
             // One that is gone takes no space.
@@ -189,6 +199,9 @@ package final class FileSystem: Sendable {
         }
     }
 
+    /// Records whether the mount goes on when its daemon is killed.
+    package func note(_ survival: ContainerStatus.Survival) { abilities.withLock { $0.survival = survival } }
+
     package var mountAbilities: MountAbilities { abilities.withLock { $0 } }
 
     /// Runs the background work until cancelled: uploads, remote changes, downloads, deadlines of turns and claims.
@@ -280,9 +293,9 @@ package final class FileSystem: Sendable {
 }
 
 extension FileSystem.Locking {
-    fileprivate init(_ context: SyncContext, _ options: FileSystemOptions) {
+    fileprivate init(_ context: SyncContext, _ options: FileSystemOptions, _ slots: HandleSlots?) {
         places = ItemResolver(replica: context.replica)
-        manager = LockManager(options: options, environment: context.environment, places: places)
+        manager = LockManager(options: options, environment: context.environment, places: places, slots: slots)
         names = NameChanging(lockManager: manager, places: places)
     }
 }

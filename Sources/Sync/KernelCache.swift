@@ -20,11 +20,20 @@ package protocol KernelCache: Sendable {
     func publish(_ changes: [TreeChange])
     /// The kernel is asked to drop inodes that only its cache of names holds. It forgets them then.
     func release(_ inodes: [InodeNumber])
+    /// Whether the kernel knows an inode: it is asked without any lock. `true` where it cannot be asked.
+    func knows(_ inode: InodeNumber) -> Bool
+    /// Nothing that the kernel has cached is known to be current: what the daemon before had to tell it may be lost.
+    func everythingChanged()
     /// Returns when the kernel has received all queued notifications.
     func drain() async
     /// Calls `body` when the kernel has received all queued notifications and, as a rule, has completed the changes of
     /// names in some directories that are being answered. In the order of the calls.
     func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void)
+}
+
+extension KernelCache {
+    package func knows(_ inode: InodeNumber) -> Bool { true }
+    package func everythingChanged() {}
 }
 
 /// Used until the filesystem is mounted: nothing is cached yet.

@@ -61,6 +61,8 @@ int CLinux_openat2_beneath(int directory, const char *path, uint64_t flags);
 #define CLinux_FILES_LIMIT 4
 ssize_t CLinux_send_files(int socket, const void *bytes, size_t byteCount, const int *files, size_t count);
 int CLinux_pipe2(int ends[2], int flags);
+// With MFD_CLOEXEC.
+int CLinux_memfd_create(const char *name);
 // close_range(2): closes this descriptor and all above it.
 int CLinux_close_from(unsigned int first);
 

@@ -14,7 +14,18 @@ struct AdvisoryLocks: Sendable {
     /// Files with a request that yields to earlier waiters.
     private var yielding: Set<InodeNumber> = []
 
+    /// Files whose locks may have changed; `nil` while nobody wants to know.
+    private var changed: Set<InodeNumber>?
+
     init(limits: LockTable.Limits) { self.limits = limits }
+
+    mutating func trackChanges() { changed = [] }
+
+    mutating func takeChanged() -> Set<InodeNumber> {
+        guard let taken = changed, !taken.isEmpty else { return [] }
+        changed = []
+        return taken
+    }
 
     var isEmpty: Bool { files.isEmpty }
 
@@ -116,6 +127,7 @@ extension AdvisoryLocks {
     ) {
         // Moved out, to change it without a copy.
         var file = files.removeValue(forKey: inode) ?? FileLocks()
+        changed?.insert(inode)
         body(&file)
         if !file.waiters.isEmpty {
             let granted = file.grantWaiters(now: now, limits, isExempt: holdsAny(forOwnerOf:))

@@ -101,7 +101,7 @@ extension RemoteContainer {
     ///
     /// - Throws: ``DaemonError`` with `unreachable` when the store does not answer and the container is not known.
     package static func open(
-        _ location: ContainerLocation, state: StateDirectory, link: DaemonOptions.Link? = nil
+        _ location: ContainerLocation, state: StateDirectory, link: DaemonOptions.Link? = nil, asksAccess: Bool = true
     ) async throws(DaemonError) -> RemoteContainer {
         let memory = try state.keyring()
         let identity = state.identity(of: location)
@@ -126,7 +126,7 @@ extension RemoteContainer {
             throw DaemonError(error, url: location.url)
         }
         var remote = RemoteContainer(location: location, container: container, link: control, metrics: metrics)
-        await remote.askAccess(within: accessLimit, otherwise: state.lastAccess)
+        await remote.askAccess(within: asksAccess ? accessLimit : .zero, otherwise: state.lastAccess)
         if let memory, (try? memory.mayWrite()) == false {
             remote.access = .readOnly(reason: RemoteContainer.readerReason)
         }

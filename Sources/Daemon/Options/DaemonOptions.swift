@@ -13,6 +13,8 @@ package struct DaemonOptions: Hashable, Sendable {
     package var logLevel = Logger.Level.info
     /// `nil` for none: then only the control socket has the metrics.
     package var metricsPort: Int?
+    /// Whether a daemon that is killed is replaced, so that programs on the mount do not notice.
+    package var survives = false
 
     /// The link conditioner; `nil` and zero leave the link unchanged.
     package struct Link: Hashable, Sendable {

@@ -125,6 +125,10 @@ extension MountOption {
                 "Whether the mount refuses changes. It takes them unless told otherwise, or unless the store refuses them."
             ),
             flag("rw", \.isReadOnly, false, usage: nil),
+            flag(
+                "survive", \.survives, true, usage: "survive",
+                "Starts the daemon anew when it is killed, so that programs on the mount do not notice. Needs Linux 6.9. Not "
+                    + "unless given."),
         ] + systemOptions
 
     private static let unused = Duration.seconds(60)...(.seconds(3650 * 86_400))

@@ -77,7 +77,11 @@ extension FileSystem {
     ) throws(FileError) -> Attributes {
         if new.kind == .directory { try checkFolderLevels(in: parent) }
         try cache.freeSpaceFloor.admitChange()
-        let attributes = try replica.change { try $0.make(new.owned(by: caller), as: name, in: parent) }
+        let attributes = try replica.change { transaction in
+            let made = try transaction.make(new.owned(by: caller), as: name, in: parent)
+            try transaction.note(caller.request, made: made.inode)
+            return made
+        }
         appeared(name, in: parent, by: caller)
         return attributes
     }
@@ -111,7 +115,10 @@ extension FileSystem {
         try cache.freeSpaceFloor.admitChange()
         if let open = files.open.inode(inode) { try recordBytes(of: open) }
         let isNameless = files.orphans.isNameless(inode)
-        _ = try replica.change { try $0.link(inode, in: parent, as: name, isNameless: isNameless) }
+        try replica.change { transaction in
+            _ = try transaction.link(inode, in: parent, as: name, isNameless: isNameless)
+            try transaction.note(caller.request, made: inode)
+        }
         if isNameless { files.orphans.gotName(inode) }
         appeared(name, in: parent, by: caller)
         return try current(of: inode)
@@ -122,7 +129,11 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         try locking.names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
             let place = coordination.events.hasObservers ? try locking.places.item(name, in: parent) : nil
-            let removed = try replica.change(freeing: true) { try $0.removeFile(name, in: parent) }
+            let removed = try replica.change(freeing: true) { transaction in
+                let removed = try transaction.removeFile(name, in: parent)
+                try transaction.note(caller.request, made: removed.inode)
+                return removed
+            }
             activity.noteLocalChange()
             if removed.linkCount == 0 { lostItsName(removed.inode) }
             if let place { coordination.events.deleted(place, by: .program(caller)) }
@@ -134,7 +145,12 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         try locking.names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
             let place = coordination.events.hasObservers ? try locking.places.item(name, in: parent) : nil
-            files.orphans.insert(try replica.change(freeing: true) { try $0.removeDirectory(name, in: parent).inode })
+            let removed = try replica.change(freeing: true) { transaction in
+                let removed = try transaction.removeDirectory(name, in: parent)
+                try transaction.note(caller.request, made: removed.inode)
+                return removed
+            }
+            files.orphans.insert(removed.inode)
             activity.noteLocalChange()
             if let place { coordination.events.deleted(place, by: .program(caller)) }
         }
@@ -169,7 +185,11 @@ extension FileSystem {
         let places =
             coordination.events.hasObservers
             ? (try locking.places.item(name, in: parent), try locking.places.item(newName, in: newParent)) : nil
-        let renamed = try replica.change { try $0.rename(name, in: parent, to: newName, in: newParent, mode: mode) }
+        let renamed = try replica.change { transaction in
+            let renamed = try transaction.rename(name, in: parent, to: newName, in: newParent, mode: mode)
+            try transaction.note(caller.request, made: renamed.moved)
+            return renamed
+        }
         activity.noteLocalChange()
         for number in renamed.requestedDownloads { reading.downloads.enqueue(number) }
         noteDeparture(renamed)

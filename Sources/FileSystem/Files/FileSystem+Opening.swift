@@ -64,7 +64,7 @@ extension FileSystem {
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
     ) throws(FileError) -> (Attributes, OpenedFile) {
         try create(mode: mode, flags: flags, by: caller) { [self] new, opening throws(FileError) in
-            try replica.createFile(new, as: name, in: parent, opening: opening).0
+            try replica.createFile(new, as: name, in: parent, opening: opening, request: caller.request).0
         } then: { [self] _ in
             appeared(name, in: parent, by: caller)
         }
@@ -74,11 +74,13 @@ extension FileSystem {
     package func createNameless(
         in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
     ) throws(FileError) -> (Attributes, OpenedFile) {
-        try create(mode: mode, flags: flags, by: caller) { [self] new, opening throws(FileError) in
-            let attributes = try replica.createNamelessFile(new, in: parent, opening: opening)
+        let created = try create(mode: mode, flags: flags, by: caller) { [self] new, opening throws(FileError) in
+            let attributes = try replica.createNamelessFile(new, in: parent, opening: opening, request: caller.request)
             files.orphans.insertNameless(attributes.inode)
             return attributes
         }
+        files.open.noteNameless(created.1.handle)
+        return created
     }
 
     private func create(
@@ -93,7 +95,7 @@ extension FileSystem {
             // uploaded empty.
             let opening = Replica.FileOpening { [self] number, descriptor throws(FileError) in
                 try admit(descriptor, by: caller)
-                let handle = files.open.add(id, number, flags: flags) {
+                let handle = files.open.add(id, number, flags: flags, by: caller) {
                     // Whoever creates a file writes it.
                     OpenInode(
                         number: number, descriptor: descriptor, access: .cached, opener: caller, isMarked: true)
@@ -245,7 +247,7 @@ extension FileSystem {
     }
 
     private func add(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
-        let known = files.open.addToOpen(id, request.inode, flags: request.flags)
+        let known = files.open.addToOpen(id, request.inode, flags: request.flags, by: request.caller)
         let handle = if let known { known } else { try addFirst(id, request, inode) }
         files.superseded.opened(request.caller.thread)
         cache.evictor.noteUse(of: request.inode)
@@ -265,7 +267,7 @@ extension FileSystem {
         }
         let descriptor = inode.isLocal ? try localBytes(request.inode) : nil
         if let descriptor { try admit(descriptor, by: request.caller) }
-        return files.open.add(id, request.inode, flags: request.flags) {
+        return files.open.add(id, request.inode, flags: request.flags, by: request.caller) {
             // Decided where no other open can come between: the kernel opens the backing file for it, which must not
             // meet our lease.
             OpenInode(
@@ -274,6 +276,13 @@ extension FileSystem {
                     ? access(to: descriptor, by: request) : descriptor == nil ? .direct : .cached,
                 opener: request.caller)
         }
+    }
+
+    /// Opens a file that a request of the daemon before had created: it waits for nothing, and truncates nothing.
+    func openRepeated(_ request: OpenRequest) throws(FileError) -> OpenedFile {
+        let handle = try add(files.open.newID(), request, try known(request.inode))
+        try admit(handle, flags: request.flags, by: request.caller)
+        return openedFile(handle)
     }
 
     private func openedFile(_ handle: OpenHandle) -> OpenedFile {

@@ -35,13 +35,24 @@ extension FileSystem {
         let handle = try files.open.handle(id)
         handle.inode.noteUse()
         let process = isFromPageCache ? 0 : handle.process(of: caller)
-        let change = ByteChange.write(
-            offset: handle.appends && !isFromPageCache ? nil : offset, byteCount: bytes.count)
+        let appends = handle.appends && !isFromPageCache && !isAppended(bytes, to: handle, at: offset, by: caller)
+        let change = ByteChange.write(offset: appends ? nil : offset, byteCount: bytes.count)
         if isFromPageCache {
             return try byteChanges.perform(change, bytes, on: handle.inode, caller: caller) {}
         }
         let writer = LockManager.writer(handle, process: process)
         return try byteChanges.admitted(change, bytes, on: handle.inode, writer, caller)
+    }
+
+    /// Whether the daemon before was killed while it appended these bytes, and has appended them in part or whole: then they
+    /// are written at their place again. The kernel lets nobody else append meanwhile.
+    private func isAppended(
+        _ bytes: UnsafeRawBufferPointer, to handle: OpenHandle, at offset: Int64, by caller: Caller
+    ) -> Bool {
+        guard caller.request?.isRepeated == true, let descriptor = handle.inode.descriptor,
+            let found = try? descriptor.read(byteCount: bytes.count, at: offset)
+        else { return false }
+        return !found.isEmpty && found.elementsEqual(bytes.prefix(found.count))
     }
 
     /// Related: truncate(2), ftruncate(2).

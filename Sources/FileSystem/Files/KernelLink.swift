@@ -19,6 +19,8 @@ final class KernelLink: KernelCache {
     func attributesChangedNow(_ inode: InodeNumber) { cache.attributesChangedNow(inode) }
     func publish(_ changes: [TreeChange]) { cache.publish(changes) }
     func release(_ inodes: [InodeNumber]) { cache.release(inodes) }
+    func knows(_ inode: InodeNumber) -> Bool { cache.knows(inode) }
+    func everythingChanged() { cache.everythingChanged() }
     func drain() async { await cache.drain() }
     func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void) {
         cache.whenCurrent(in: directories, body)

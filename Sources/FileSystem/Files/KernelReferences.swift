@@ -9,6 +9,9 @@ import Synchronization
 final class KernelReferences: Sendable {
     fileprivate struct State {
         var counts = ReferenceCounts()
+        /// The kernel may know inodes up to this number from the daemon before, which has not told how many references it has
+        /// given.
+        var lastUncounted = InodeNumber(0)
         /// How many inodes were deleted.
         var deletionCount: UInt64 = 0
         /// The latest of them, in a ring.
@@ -49,10 +52,18 @@ final class KernelReferences: Sendable {
 
     func holds(_ number: InodeNumber) -> Bool { state.withLock { $0.counts[number] > 0 } }
 
+    /// The kernel has references from the daemon before, to inodes up to a number.
+    func resume(through last: InodeNumber) { state.withLock { $0.lastUncounted = last } }
+
     /// An inode is about to be deleted, unless the kernel knows it: from here on the kernel is not given it.
+    ///
+    /// - Parameter isKnown: Asks the kernel, where it may have references that were not counted.
     /// - Returns: Whether it may be deleted.
-    func retire(_ number: InodeNumber) -> Bool {
-        state.withLock { state in
+    func retire(_ number: InodeNumber, isKnown: (InodeNumber) -> Bool) -> Bool {
+        let isUncounted = state.withLock { $0.counts[number] == 0 && number <= $0.lastUncounted }
+        // Not under the lock. What the kernel does not know now it can only learn by a reply, which is counted.
+        if isUncounted, isKnown(number) { return false }
+        return state.withLock { state in
             guard state.counts[number] == 0 else { return false }
             if state.deletions.count < Self.deletionLimit {
                 state.deletions.append(number)

@@ -99,6 +99,9 @@ package final class MappedFiles: Sendable {
         }
     }
 
+    /// The kernel has backing files from the daemon before.
+    func noteEarlierPassThrough() { passedThrough.withLock { $0.isIncomplete = true } }
+
     /// Whether the kernel may have been given the backing file of an inode, and was not known since to be done with it.
     func wasPassedThrough(_ number: InodeNumber) -> Bool {
         passedThrough.withLock { $0.isIncomplete || $0.numbers.contains(number) }

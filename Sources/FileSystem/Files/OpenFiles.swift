@@ -24,6 +24,10 @@ package final class OpenFiles: Sendable {
     static let recordingLimit = 256
 
     private let state = Mutex(State())
+    /// Where the handles are kept for the next daemon; `nil` where the mount ends with this one.
+    private let slots: HandleSlots?
+
+    init(slots: HandleSlots? = nil) { self.slots = slots }
 
     func handle(_ id: HandleID) throws(FileError) -> OpenHandle {
         guard let handle = state.withLock({ $0.handles[id] }) else {
@@ -60,9 +64,13 @@ package final class OpenFiles: Sendable {
 
     /// Adds a handle, and its inode if this is the first handle.
     ///
-    /// - Parameter id: From ``newID()``.
-    func add(_ id: HandleID, _ number: InodeNumber, flags: Int32, makeInode: () -> OpenInode) -> OpenHandle {
-        state.withLock { state in Self.add(id, state.inodes[number] ?? makeInode(), flags: flags, to: &state) }
+    /// - Parameters:
+    ///   - id: From ``newID()``.
+    ///   - opener: Who opens it, by which request.
+    func add(
+        _ id: HandleID, _ number: InodeNumber, flags: Int32, by opener: Caller, makeInode: () -> OpenInode
+    ) -> OpenHandle {
+        state.withLock { state in add(id, state.inodes[number] ?? makeInode(), flags: flags, by: opener, to: &state) }
     }
 
     /// Whether the inode is not open, and a condition holds, which is asked for while nobody can open it.
@@ -71,16 +79,58 @@ package final class OpenFiles: Sendable {
     }
 
     /// Adds a handle to an open inode; `nil` if the inode is not, or no longer, open.
-    func addToOpen(_ id: HandleID, _ number: InodeNumber, flags: Int32) -> OpenHandle? {
-        state.withLock { state in state.inodes[number].map { Self.add(id, $0, flags: flags, to: &state) } }
+    func addToOpen(_ id: HandleID, _ number: InodeNumber, flags: Int32, by opener: Caller) -> OpenHandle? {
+        state.withLock { state in
+            state.inodes[number].map { add(id, $0, flags: flags, by: opener, to: &state) }
+        }
     }
 
-    private static func add(_ id: HandleID, _ inode: OpenInode, flags: Int32, to state: inout State) -> OpenHandle {
-        state.inodes[inode.number] = inode
-        let handle = OpenHandle(id: id, inode: inode, flags: flags)
-        state.handles[handle.id] = handle
-        inode.opened(writable: handle.isWritable)
+    private func add(
+        _ id: HandleID, _ inode: OpenInode, flags: Int32, by opener: Caller, to state: inout State
+    ) -> OpenHandle {
+        let record = HandleSlots.Record(
+            handle: id, inode: inode.number, flags: flags, access: inode.access, caller: opener)
+        let handle = OpenHandle(
+            id: id, inode: inode, flags: flags, opener: opener, slot: slots?.insert(record), of: slots)
+        Self.add(handle, to: &state)
         return handle
+    }
+
+    private static func add(_ handle: OpenHandle, to state: inout State) {
+        state.inodes[handle.inode.number] = handle.inode
+        state.handles[handle.id] = handle
+        handle.inode.opened(writable: handle.isWritable)
+    }
+
+    // MARK: Handles of the daemon before
+
+    /// Adds a handle that the kernel has from the daemon before, and its inode if this is the first of them.
+    func restore(_ record: HandleSlots.Record, _ slot: HandleSlots.Slot, makeInode: () -> OpenInode) -> OpenHandle {
+        state.withLock { state in
+            state.lastHandle = max(state.lastHandle, record.handle.rawValue)
+            let handle = OpenHandle(
+                id: record.handle, inode: state.inodes[record.inode] ?? makeInode(), flags: record.flags,
+                opener: record.caller, slot: slot, of: slots)
+            Self.add(handle, to: &state)
+            return handle
+        }
+    }
+
+    /// The handles that a request has opened: where it comes again, the kernel has none of them.
+    func handles(openedBy request: RequestNumber) -> [OpenHandle] {
+        state.withLock { $0.handles.values.filter { $0.opener.request?.rawValue == request.rawValue } }
+    }
+
+    /// Keeps the number of the backing file that a handle holds open for the kernel; 0 when it does no longer.
+    func note(backing: Int32, of id: HandleID) {
+        guard let slots, let slot = state.withLock({ $0.handles[id] })?.slot else { return }
+        slots.note(backing: backing, in: slot)
+    }
+
+    /// A file was created without a name.
+    func noteNameless(_ id: HandleID) {
+        guard let slots, let slot = state.withLock({ $0.handles[id] })?.slot else { return }
+        slots.noteNameless(in: slot)
     }
 
     /// A position among the recordings, for ``isCurrent(_:since:)``.
@@ -116,6 +166,7 @@ package final class OpenFiles: Sendable {
     func remove(_ handle: OpenHandle) -> Bool {
         state.withLock { state in
             guard state.handles.removeValue(forKey: handle.id) != nil else { return false }
+            if let slot = handle.slot { slots?.remove(slot) }
             let isLast = handle.inode.closed(writable: handle.isWritable, wasClosing: handle.mayBeClosing)
             if isLast { state.inodes[handle.inode.number] = nil }
             return isLast

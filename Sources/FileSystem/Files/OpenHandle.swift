@@ -8,6 +8,11 @@ package final class OpenHandle: Sendable {
     let inode: OpenInode
     /// The flags of `open(2)`.
     let flags: Int32
+    /// Who opened it, by which request.
+    let opener: Caller
+    /// Where it is kept for the next daemon; `nil` where the mount ends with this one.
+    let slot: HandleSlots.Slot?
+    private let slots: HandleSlots?
 
     private struct LastCaller {
         var thread: Int32 = 0
@@ -21,10 +26,14 @@ package final class OpenHandle: Sendable {
     /// An open file description that owns locks itself (`F_OFD_SETLK`) has no flush of its own.
     private let owners = Mutex<Set<UInt64>>([])
 
-    init(id: HandleID, inode: OpenInode, flags: Int32) {
+    init(id: HandleID, inode: OpenInode, flags: Int32, opener: Caller, slot: HandleSlots.Slot?, of slots: HandleSlots?)
+    {
         self.id = id
         self.inode = inode
         self.flags = flags
+        self.opener = opener
+        self.slot = slot
+        self.slots = slots
     }
 
     package var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
@@ -74,9 +83,22 @@ package final class OpenHandle: Sendable {
     /// The owners of record locks taken through this handle that no flush has ended.
     var lockOwners: Set<UInt64> { owners.withLock { $0 } }
 
-    func noteLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.insert(owner) } }
+    func noteLockOwner(_ owner: UInt64) { changeOwners { $0.insert(owner).inserted } }
 
-    func forgetLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.remove(owner) } }
+    func forgetLockOwner(_ owner: UInt64) { changeOwners { $0.remove(owner) != nil } }
+
+    /// - Parameter change: Returns whether it has changed anything.
+    private func changeOwners(_ change: (inout Set<UInt64>) -> Bool) {
+        owners.withLock { owners in
+            if change(&owners), let slot { slots?.note(owners: owners, in: slot) }
+        }
+    }
+
+    /// Takes over the owners from the daemon before.
+    func restoreLockOwners() {
+        guard let slots, let slot else { return }
+        owners.withLock { $0.formUnion(slots.owners(in: slot)) }
+    }
 
     /// Records the process of the thread that opened the file.
     func note(process: Int32, ofThread thread: Int32) {

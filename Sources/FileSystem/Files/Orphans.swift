@@ -56,7 +56,7 @@ final class Orphans: Sendable {
     /// - Returns: Whether it was an unused orphan, which the caller must then delete.
     func takeUnused(_ inode: InodeNumber) -> Bool {
         guard ledger.withLock({ $0.contains(inode) }), open.inode(inode) == nil else { return false }
-        guard references.retire(inode) else {
+        guard references.retire(inode, isKnown: kernel.knows) else {
             kernel.release([inode])
             return false
         }

@@ -46,8 +46,16 @@ package final class LockManager: Sendable {
     /// Raised when the next deadline comes before the one that ``run()`` waits for.
     private let deadlines = Signal()
 
-    init(options: FileSystemOptions, environment: EngineEnvironment, places: ItemResolver) {
-        state = Mutex(State(table: LockTable(limits: options.locks)))
+    /// Where advisory locks are kept for the next daemon; `nil` where the mount ends with this one.
+    private let slots: HandleSlots?
+
+    init(
+        options: FileSystemOptions, environment: EngineEnvironment, places: ItemResolver, slots: HandleSlots? = nil
+    ) {
+        var table = LockTable(limits: options.locks)
+        if slots != nil { table.trackAdvisoryLocks() }
+        state = Mutex(State(table: table))
+        self.slots = slots
         self.places = places
         self.environment = environment
     }
@@ -193,11 +201,31 @@ package final class LockManager: Sendable {
     private func mutate<Value>(_ now: Instant, isTimer: Bool = false, _ body: (inout State) -> Value) -> Value {
         let (value, isCloser) = state.withLock { state in
             let value = body(&state)
+            if let slots { keepLocks(&state, in: slots) }
             state.table.assertInvariants()
             return (value, !isTimer && state.isDeadlineCloser(now: now))
         }
         if isCloser { deadlines.raise() }
         return value
+    }
+
+    /// Before anybody is told that a lock is granted, or that it is free.
+    private func keepLocks(_ state: inout State, in slots: HandleSlots) {
+        for inode in state.table.takeChangedFiles() { slots.keep(state.table.heldLocks(of: inode), of: inode) }
+    }
+
+    /// Gives the locks back that programs held when the daemon before was killed. Requests that waited for one come again.
+    func restoreLocks() {
+        guard let slots else { return }
+        let kept = slots.locks.all
+        // In one change: what is kept is written anew after it.
+        perform { table, now in
+            var effects: [Effect] = []
+            for (inode, locks) in kept {
+                for lock in locks { effects += table.restore(lock, on: inode, now: now) }
+            }
+            return effects
+        }
     }
 
     /// Applies an event that has a result and may be refused.

@@ -62,6 +62,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var readOnly: ReadOnly?
     /// The devices that tell this one of their commits; `nil` from a daemon that does not send it.
     package var peers: [Peer]?
+    /// Whether the mount goes on when its daemon is killed; `nil` when it was not asked to.
+    package var survival: Survival?
 
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,

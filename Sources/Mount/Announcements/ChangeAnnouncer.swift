@@ -62,12 +62,19 @@ final class ChangeAnnouncer: Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private let tree: AnnouncementPlan.Tree
     private let logger: Logger
+    private let noteHelper: @Sendable (pid_t) -> Void
     private let isUnavailable: @Sendable (String) -> Void
 
-    /// - Parameter unavailable: Called with the reason when changes can no longer be announced.
-    init(logger: Logger, tree: AnnouncementPlan.Tree, unavailable: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - noteHelper: Called with the number of each helper that was started.
+    ///   - unavailable: Called with the reason when changes can no longer be announced.
+    init(
+        logger: Logger, tree: AnnouncementPlan.Tree, noteHelper: @escaping @Sendable (pid_t) -> Void = { _ in },
+        unavailable: @escaping @Sendable (String) -> Void
+    ) {
         self.logger = logger
         self.tree = tree
+        self.noteHelper = noteHelper
         isUnavailable = unavailable
     }
 
@@ -286,6 +293,7 @@ final class ChangeAnnouncer: Sendable {
         let process = try AnnouncementProcess(
             AnnouncementHelper.arguments(
                 mountpoint: target.mountpoint, device: target.device, token: target.token.string))
+        noteHelper(process.identifier)
         helper.store(process.identifier, ordering: .releasing)
         do throws(AnnouncementProcess.Failure) {
             let failure = try process.perform(AnnouncementOrder(.verify, []))

@@ -57,6 +57,14 @@ final class BackingFiles: Sendable {
         }
     }
 
+    /// Takes over a registration of the daemon before, once for each handle that holds it: the connection keeps it, and the
+    /// kernel refuses another one of that file.
+    func restore(_ inode: InodeNumber, _ number: Int32) {
+        state.withLock { state in
+            state.backings[inode] = Backing(number: number, openCount: (state.backings[inode]?.openCount ?? 0) + 1)
+        }
+    }
+
     func release(_ inode: InodeNumber, connection: Int32) {
         state.withLock { state in
             guard var backing = state.backings[inode] else { return }

@@ -7,22 +7,28 @@ import Model
 extension Operations {
     static func addDirectories(to table: inout fuse_lowlevel_ops) {
         table.opendir = { request, inode, information in
-            let handle = DirectoryHandle(inode: InodeNumber(inode))
-            let retained = Unmanaged.passRetained(handle)
+            let request = Request(request, .opendir)
+            let directories = request.session.directories
+            let number = directories.add(InodeNumber(inode))
             var information = information!.pointee
-            information.fh = UInt64(UInt(bitPattern: retained.toOpaque()))
+            information.fh = number
             // Fails when the caller was interrupted: then no RELEASEDIR follows.
-            if !Reply(Request(request, .opendir)).opened(&information) { retained.release() }
+            if !Reply(request).opened(&information) { directories.remove(number) }
         }
-        table.readdir = { request, _, byteCount, offset, information in
-            Operations.list(Request(request, .readdir), byteCount, Int64(offset), information, withAttributes: false)
+        table.readdir = { request, inode, byteCount, offset, information in
+            let request = Request(request, .readdir)
+            let directory = request.session.directories.handle(information!.pointee.fh, of: InodeNumber(inode))
+            Operations.list(request, byteCount, Int64(offset), directory, withAttributes: false)
         }
-        table.readdirplus = { request, _, byteCount, offset, information in
-            Operations.list(Request(request, .readdirplus), byteCount, Int64(offset), information, withAttributes: true)
+        table.readdirplus = { request, inode, byteCount, offset, information in
+            let request = Request(request, .readdirplus)
+            let directory = request.session.directories.handle(information!.pointee.fh, of: InodeNumber(inode))
+            Operations.list(request, byteCount, Int64(offset), directory, withAttributes: true)
         }
         table.releasedir = { request, _, information in
-            Operations.directory(information).release()
-            Reply(Request(request, .releasedir)).done()
+            let request = Request(request, .releasedir)
+            request.session.directories.remove(information!.pointee.fh)
+            Reply(request).done()
         }
         table.fsyncdir = { request, inode, _, _ in
             let request = Request(request, .fsyncdir)
@@ -34,20 +40,8 @@ extension Operations {
         }
     }
 
-    /// The kernel passes the reply to OPENDIR back, until RELEASEDIR.
-    private static func directory(_ information: UnsafeMutablePointer<fuse_file_info>?) -> Unmanaged<DirectoryHandle> {
-        Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(information!.pointee.fh))!)
-    }
-
     private static func list(
-        _ request: Request, _ byteCount: Int, _ offset: Int64, _ information: UnsafeMutablePointer<fuse_file_info>?,
-        withAttributes: Bool
-    ) {
-        list(request, byteCount, offset, directory(information).takeUnretainedValue(), withAttributes)
-    }
-
-    private static func list(
-        _ request: Request, _ byteCount: Int, _ offset: Int64, _ directory: DirectoryHandle, _ withAttributes: Bool
+        _ request: Request, _ byteCount: Int, _ offset: Int64, _ directory: DirectoryHandle, withAttributes: Bool
     ) {
         withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { buffer in
             var page = DirectoryPage(request, buffer, withAttributes: withAttributes)
@@ -61,7 +55,7 @@ extension Operations {
                     return ParkedRequest.park(request, interruptedBy: .ending) { () async throws(FileError) in
                         try await request.fileSystem.wholeTree()
                     } thenReply: {
-                        list(request, byteCount, offset, directory, withAttributes)
+                        list(request, byteCount, offset, directory, withAttributes: withAttributes)
                     }
                 }
             }

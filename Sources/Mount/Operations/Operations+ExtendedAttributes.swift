@@ -34,6 +34,7 @@ extension Operations {
         table.setxattr = { request, inode, name, value, byteCount, flags in
             if Operations.isAbsent(name!) { return Reply(Request(request, .setxattr)).error(EOPNOTSUPP) }
             let request = Request(request, .setxattr)
+            if Operations.answersChange(request) { return }
             let value = Array(UnsafeRawBufferPointer(start: value, count: byteCount))
             request.answerInWholeTree({ () throws(FileError) in try Operations.text(name) }) { name throws(FileError) in
                 try ExtendedAttributes(request.fileSystem).set(
@@ -45,6 +46,7 @@ extension Operations {
         table.removexattr = { request, inode, name in
             if Operations.isAbsent(name!) { return Reply(Request(request, .removexattr)).error(ENODATA) }
             let request = Request(request, .removexattr)
+            if Operations.answersChange(request) { return }
             request.answerInWholeTree({ () throws(FileError) in try Operations.text(name) }) { name throws(FileError) in
                 try ExtendedAttributes(request.fileSystem).remove(name, of: InodeNumber(inode), by: request.caller)
             } with: { reply, _ in

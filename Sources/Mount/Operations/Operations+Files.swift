@@ -32,7 +32,9 @@ extension Operations {
             let file = FileHandle(information)
             let owner = information!.pointee.flock_release != 0 ? information!.pointee.lock_owner : nil
             // First: whoever opens the file when it counts as closed must not find it open for the kernel.
-            if file.isPassthrough { request.session.releaseBacking(InodeNumber(inode)) }
+            if file.isPassthrough, request.fileSystem.takeBacking(of: file.handle) {
+                request.session.releaseBacking(InodeNumber(inode))
+            }
             request.fileSystem.release(file.handle, flockOwner: owner, by: request.caller)
             Reply(request).done()
         }
@@ -55,6 +57,7 @@ extension Operations {
             var information = information
             let mode = OpenMode(opened, of: inode, in: session)
             mode.apply(to: &information)
+            session.releaseUnanswered(open.caller, except: opened)
             let isTaken = reply.opened(&information, mode.completion)
             if !isTaken { abandon(opened, mode, inode, session, by: open.caller) }
         }
@@ -69,6 +72,13 @@ extension Operations {
         }
         let caller = request.caller
         let flags = information.flags
+        if let made = madeBefore(request) {
+            return request.answer { () throws(FileError) in
+                try request.fileSystem.openCreated(made, flags: flags, by: caller)
+            } with: { reply, created in
+                took(created, reply, request.session, information, by: caller)
+            }
+        }
         if isNamelessFile(name) {
             return request.answerInWholeTree { () throws(FileError) in
                 Answer.ready(try request.fileSystem.createNameless(in: parent, mode: mode, flags: flags, by: caller))
@@ -97,6 +107,7 @@ extension Operations {
         var information = information
         let mode = OpenMode(opened, of: attributes.inode, in: session)
         mode.apply(to: &information)
+        session.releaseUnanswered(caller, except: opened)
         let isTaken = reply.created(attributes, &information, mode.completion)
         if !isTaken { abandon(opened, mode, attributes.inode, session, by: caller) }
     }
@@ -105,7 +116,7 @@ extension Operations {
     private static func abandon(
         _ opened: OpenedFile, _ mode: OpenMode, _ inode: InodeNumber, _ session: FileSystemSession, by caller: Caller
     ) {
-        if mode.file.isPassthrough { session.releaseBacking(inode) }
+        if mode.file.isPassthrough, session.fileSystem.takeBacking(of: opened.handle) { session.releaseBacking(inode) }
         session.fileSystem.release(opened.handle, flockOwner: nil, by: caller)
     }
 }
@@ -137,6 +148,8 @@ struct OpenMode {
             keepsCache = false
         }
         file = FileHandle(opened.handle, isPassthrough: backing != nil)
+        // Before the kernel has it.
+        if let backing { session.fileSystem.note(backing: backing, of: opened.handle) }
         // Without `FOPEN_PARALLEL_DIRECT_WRITES`: a write split into several requests would interleave with others.
         completion = backing.map {
             WireCompletion.OpenCompletion(flags: WireCompletion.OpenCompletion.passthrough, backing: $0)

@@ -34,7 +34,7 @@ extension Operations {
         }
         table.mkdir = { request, parent, name, mode in
             let request = Request(request, .mkdir)
-            if Operations.announcesCreation(request, parent, name) { return }
+            if Operations.announcesCreation(request, parent, name) || Operations.answersCreation(request) { return }
             request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
                 .ready(
                     try request.fileSystem.make(
@@ -46,7 +46,7 @@ extension Operations {
         }
         table.unlink = { request, parent, name in
             let request = Request(request, .unlink)
-            if Operations.announcesRemoval(request, parent, name) { return }
+            if Operations.announcesRemoval(request, parent, name) || Operations.answersChange(request) { return }
             request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
                 try request.fileSystem.removeFile(name, in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
@@ -55,7 +55,7 @@ extension Operations {
         }
         table.rmdir = { request, parent, name in
             let request = Request(request, .rmdir)
-            if Operations.announcesRemoval(request, parent, name) { return }
+            if Operations.announcesRemoval(request, parent, name) || Operations.answersChange(request) { return }
             request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
                 try request.fileSystem.removeDirectory(name, in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
@@ -72,7 +72,7 @@ extension Operations {
     private static func addLinks(to table: inout fuse_lowlevel_ops) {
         table.symlink = { request, target, parent, name in
             let request = Request(request, .symlink)
-            if Operations.announcesCreation(request, parent, name) { return }
+            if Operations.announcesCreation(request, parent, name) || Operations.answersCreation(request) { return }
             request.answerInWholeTree({ () throws(FileError) in (try Operations.text(target), try ItemName(name)) }) {
                 input throws(FileError) in
                 let (target, name) = input
@@ -85,6 +85,7 @@ extension Operations {
         }
         table.link = { request, inode, parent, name in
             let request = Request(request, .link)
+            if Operations.answersCreation(request) { return }
             request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
                 .ready(
                     try request.fileSystem.link(
@@ -141,6 +142,7 @@ extension Operations {
     private static func makeNode(
         _ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?, _ mode: mode_t, _ device: dev_t
     ) {
+        if answersCreation(request) { return }
         request.answerInWholeTree({ () throws(FileError) in try ItemName(name) }) { name throws(FileError) in
             guard let kind = ItemKind(typeBits: mode) else {
                 throw FileError(.invalid, "not a file type that mknod creates")
@@ -161,7 +163,7 @@ extension Operations {
         _ request: Request, _ from: (parent: InodeNumber, name: UnsafePointer<CChar>?),
         _ to: (parent: InodeNumber, name: UnsafePointer<CChar>?), _ flags: UInt32
     ) {
-        if announcesMove(request, from, to) { return }
+        if announcesMove(request, from, to) || answersChange(request) { return }
         let (parent, newParent) = (from.parent, to.parent)
         request.answerInWholeTree({ () throws(FileError) in (try ItemName(from.name), try ItemName(to.name)) }) {
             names throws(FileError) in

@@ -11,11 +11,15 @@ import Model
 struct Request: @unchecked Sendable {
     let pointer: fuse_req_t
     let measurement: Measurement
+    /// `nil` where requests do not come again.
+    let number: RequestNumber?
 
     /// libfuse passes a request to every operation.
     init(_ pointer: fuse_req_t?, _ operation: KernelOperation) {
         self.pointer = pointer!
         let session = FileSystemSession.of(fuse_req_userdata(pointer))
+        // libfuse calls the operation on the thread that has just read the request.
+        number = session.survival == nil ? nil : WireCompletion.lastRequest
         measurement = Measurement(operation: operation, instruments: Unmanaged.passUnretained(session.instruments))
     }
 
@@ -26,7 +30,7 @@ struct Request: @unchecked Sendable {
     /// The caller. The kernel gives the thread's id.
     var caller: Caller {
         let context = fuse_req_ctx(pointer)!.pointee
-        return Caller(thread: context.pid, user: context.uid, group: context.gid)
+        return Caller(thread: context.pid, user: context.uid, group: context.gid, request: number)
     }
 }
 

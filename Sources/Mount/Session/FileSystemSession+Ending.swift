@@ -126,6 +126,7 @@ extension FileSystemSession {
 
     /// Releases everything, once no FUSE thread runs any more.
     func close(_ connection: Connection) {
+        survival?.end()
         announcer?.end()
         let areDone = parkedRequests.interruptAll(timeout: Self.interruptTimeout)
         notifier.end()
@@ -134,17 +135,29 @@ extension FileSystemSession {
             return condition.isDetached
         }
         if areDone {
-            if !isDetached { fuse_session_unmount(connection.session.pointer) }
+            if !isDetached { end(connection) }
             fuse_session_destroy(connection.session.pointer)
             Unmanaged.passUnretained(self).release()
         } else {
             // They will still reply, so the session is kept, without its device: that ends the connection.
             logger.error("waiting requests were not cancelled in time; closing the device")
-            let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
-            dup2(nothing, fuse_session_fd(connection.session.pointer))
-            Glibc.close(nothing)
+            closeDevice(connection)
             if !isDetached { detach(connection, lazily: true) }
         }
         ended.signal()
+    }
+
+    /// Unmounts, without waiting for an answer that nobody gives.
+    private func end(_ connection: Connection) {
+        guard survival?.isResumed == true else { return fuse_session_unmount(connection.session.pointer) }
+        // libfuse has not mounted it.
+        closeDevice(connection)
+        detach(connection, lazily: true)
+    }
+
+    private func closeDevice(_ connection: Connection) {
+        let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
+        dup2(nothing, fuse_session_fd(connection.session.pointer))
+        Glibc.close(nothing)
     }
 }

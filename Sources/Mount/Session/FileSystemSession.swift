@@ -24,13 +24,16 @@ package final class FileSystemSession: Sendable {
     let cacheLifetime: CacheLifetime
     let instruments: OperationInstruments
     let logger: Logger
-    private let wire: WireCompletion
+    let wire: WireCompletion
     let notifier: KernelNotifier
+    let directories: DirectoryHandles
+    /// `nil` where the mount ends with its daemon.
+    let survival: Survival?
     /// `nil` when it is turned off.
     let announcer: ChangeAnnouncer?
     private let registrar: Result<BackingRegistrar, BackingRegistrar.Unavailable>?
     /// `nil` when nobody may register them.
-    private let backingFiles: BackingFiles?
+    let backingFiles: BackingFiles?
     let ended = DispatchSemaphore(value: 0)
 
     struct Connection {
@@ -60,23 +63,31 @@ package final class FileSystemSession: Sendable {
 
     let condition = Mutex(Condition())
 
-    package init(fileSystem: FileSystem, options: MountOptions = MountOptions(), logger: Logger) {
+    /// - Parameter survival: With the slots of the file system; `nil` where the mount ends with its daemon.
+    package init(
+        fileSystem: FileSystem, options: MountOptions = MountOptions(), survival: Survival? = nil, logger: Logger
+    ) {
         self.fileSystem = fileSystem
         instruments = fileSystem.instruments.operations
         self.options = options
+        self.survival = survival
         self.logger = logger
+        directories = DirectoryHandles(generation: survival?.slots.replacementCount ?? 0)
         cacheLifetime = CacheLifetime(isCached: !options.off.contains(.metadataCache))
         var extensions: WireCompletion.Extensions = .directMapping
         if !options.off.contains(.killpriv) { extensions.insert(.handleKillPrivileges) }
         registrar = options.off.contains(.passthrough) ? nil : BackingRegistrar.find()
         backingFiles = (try? registrar?.get()).map { BackingFiles($0) }
         if backingFiles != nil { extensions.insert(.passthrough) }
-        wire = WireCompletion(wanted: extensions)
+        if survival != nil { extensions.insert(.resending) }
+        wire = WireCompletion(wanted: extensions, survival: survival)
         // Where nothing may be changed, even the calls that change nothing are refused.
         let announces = !options.off.contains(.watchEvents) && !options.isReadOnly
-        announcer = announces ? ChangeAnnouncer(fileSystem, logger: logger) : nil
-        notifier = KernelNotifier(logger: logger, announcer: announcer) { directory throws(FileError) in
+        announcer = announces ? ChangeAnnouncer(fileSystem, logger: logger, slots: survival?.slots) : nil
+        notifier = KernelNotifier(logger: logger, announcer: announcer, wire: wire) { directory throws(FileError) in
             try fileSystem.names(of: directory).map(\.name)
+        } directories: { () throws(FileError) in
+            try fileSystem.directories()
         }
     }
 
@@ -101,13 +112,36 @@ package final class FileSystemSession: Sendable {
         let mountpoint = try Mountpoint.prepare(path, options: options)
         LibfuseLog.use(logger)
         let (session, said) = LibfuseLog.collecting { openSession(at: mountpoint) }
-        guard let session else {
-            throw .refused(mountpoint, detail: said.isEmpty ? "no reason given" : said.joined(separator: "; "))
-        }
+        guard let session else { throw Self.refused(mountpoint, said) }
         if !wire.install(in: session.pointer) {
             logger.warning("disabling pass-through and shared mappings: this libfuse lacks the functions they need")
         }
-        let number = MountTable.current().mount(at: mountpoint)?.minorDevice
+        begin(session, mountpoint, number: MountTable.current().mount(at: mountpoint)?.minorDevice)
+        if let device = connection?.number.flatMap({ UInt32($0) }) { survival?.slots.device = device }
+    }
+
+    /// Goes on with a mount whose daemon was killed. Nothing of it is used before ``run()``: it would wait for this daemon.
+    ///
+    /// - Parameters:
+    ///   - mountpoint: As the kernel lists it.
+    ///   - backings: Which the kernel reads itself.
+    package func resume(at mountpoint: String, with backings: [FileSystem.HeldBacking]) throws(MountError) {
+        guard let file = survival?.connection else { throw .notMounted(mountpoint) }
+        LibfuseLog.use(logger)
+        let (session, said) = LibfuseLog.collecting { makeSession() }
+        guard let session else { throw Self.refused(mountpoint, said) }
+        guard wire.install(in: session.pointer, connection: file) else {
+            throw .refused(mountpoint, detail: "this libfuse cannot go on with a connection")
+        }
+        for backing in backings { backingFiles?.restore(backing.inode, backing.number) }
+        begin(session, mountpoint, number: survival.map { "\($0.slots.device)" })
+    }
+
+    private static func refused(_ mountpoint: String, _ said: [String]) -> MountError {
+        .refused(mountpoint, detail: said.isEmpty ? "no reason given" : said.joined(separator: "; "))
+    }
+
+    private func begin(_ session: SessionPointer, _ mountpoint: String, number: String?) {
         let connection = Connection(
             session: session, mountpoint: mountpoint, number: number,
             abort: number.flatMap { ConnectionAbort(number: $0) })
@@ -118,6 +152,16 @@ package final class FileSystemSession: Sendable {
     }
 
     private func openSession(at mountpoint: String) -> SessionPointer? {
+        guard let session = makeSession() else { return nil }
+        guard fuse_session_mount(session.pointer, mountpoint) == 0 else {
+            fuse_session_destroy(session.pointer)
+            Unmanaged.passUnretained(self).release()
+            return nil
+        }
+        return session
+    }
+
+    private func makeSession() -> SessionPointer? {
         var arguments = fuse_args()
         defer { fuse_opt_free_args(&arguments) }
         for word in ["dewpoint", "-o", options.argument] { fuse_opt_add_arg(&arguments, word) }
@@ -126,11 +170,6 @@ package final class FileSystemSession: Sendable {
         let context = Unmanaged.passRetained(self)
         guard let session = fuse_session_new(&arguments, &table, MemoryLayout.size(ofValue: table), context.toOpaque())
         else {
-            context.release()
-            return nil
-        }
-        guard fuse_session_mount(session, mountpoint) == 0 else {
-            fuse_session_destroy(session)
             context.release()
             return nil
         }
@@ -172,6 +211,8 @@ package final class FileSystemSession: Sendable {
         sigaddset(&wakeSignal, SIGURG)
         pthread_sigmask(SIG_UNBLOCK, &wakeSignal, nil)
         condition.withLock { $0.loop = pthread_self() }
+        if survival?.isResumed == true { beginAnew(connection) }
+        survival?.supervisor.serves()
         let result = fuse_session_loop_mt(connection.session.pointer, configuration)
         condition.withLock { $0.loop = nil }
         fuse_loop_cfg_destroy(configuration)
@@ -198,6 +239,12 @@ package final class FileSystemSession: Sendable {
             fileSystem.unavailable(.passthrough, because: reason)
         }
         if agreed.contains(.passthrough) { fileSystem.enablePassthrough() }
+        if let survival {
+            let obstacle = agreed.contains(.resending) ? nil : "the kernel does not support it; Linux 6.9 and later do"
+            note(
+                ContainerStatus.Survival(
+                    replacements: Int(survival.slots.replacementCount), obstacle: obstacle))
+        }
         logger.info(
             "mounted",
             metadata: [

@@ -55,19 +55,25 @@ final class KernelNotifier: KernelCache {
     private let work = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let names: @Sendable (InodeNumber) throws(FileError) -> [ItemName]
+    private let directories: @Sendable () throws(FileError) -> [InodeNumber]
     private let announcer: ChangeAnnouncer?
+    private let wire: WireCompletion
     private let logger: Logger
 
     /// - Parameters:
     ///   - announcer: Announces changes to those who watch; `nil`: nobody does.
     ///   - names: Lists a directory, in case too many of its names are pending.
+    ///   - directories: All of them, in case nothing is known to be current.
     init(
-        logger: Logger, announcer: ChangeAnnouncer?,
-        names: @escaping @Sendable (InodeNumber) throws(FileError) -> [ItemName]
+        logger: Logger, announcer: ChangeAnnouncer?, wire: WireCompletion,
+        names: @escaping @Sendable (InodeNumber) throws(FileError) -> [ItemName],
+        directories: @escaping @Sendable () throws(FileError) -> [InodeNumber] = { () throws(FileError) in [] }
     ) {
         self.logger = logger
         self.announcer = announcer
+        self.wire = wire
         self.names = names
+        self.directories = directories
     }
 
     func entryChanged(_ name: ItemName, in parent: InodeNumber) {
@@ -102,6 +108,21 @@ final class KernelNotifier: KernelCache {
     func attributesChangedNow(_ inode: InodeNumber) {
         // The lock is not held while the kernel is told. The session outlives the caller, which answers a request.
         session.withLock { $0 }?.notifyChanged(inode, bytes: false)
+    }
+
+    func knows(_ inode: InodeNumber) -> Bool { session.withLock { $0 }?.knows(inode) ?? true }
+
+    func everythingChanged() {
+        // As above.
+        guard let session = session.withLock({ $0 }), !session.notifyEpoch() else { return }
+        // An older kernel forgets names one by one.
+        do throws(FileError) {
+            let all = try directories()
+            enqueue { $0.directories.formUnion(all) }
+        } catch {
+            logger.error(
+                "failed to list the directories; the kernel may show old names", metadata: ["error": "\(error)"])
+        }
     }
 
     func drain() async {
@@ -149,6 +170,7 @@ final class KernelNotifier: KernelCache {
     func start(_ session: SessionPointer) {
         self.session.withLock { $0 = session }
         DedicatedThread.start(named: "dewpoint-notify") { [self] in
+            WireCompletion.beginNotifying()
             while let batch = nextBatch() { send(batch, to: session) }
             ended.signal()
         }
@@ -214,7 +236,7 @@ final class KernelNotifier: KernelCache {
             session.notifyChanged(directory, bytes: false)
         }
         // When no name leads to them any more.
-        if !batch.released.isEmpty { session.notifyReleased(batch.released) }
+        if !batch.released.isEmpty { session.notifyReleased(batch.released) { wire.notify($0, session.pointer) } }
     }
 }
 
@@ -255,7 +277,9 @@ struct SessionPointer: @unchecked Sendable {
 
     /// `FUSE_NOTIFY_PRUNE` of Linux 6.18, which libfuse does not know. Older kernels refuse it: they drop what they have
     /// cached when they need the memory.
-    func notifyReleased(_ inodes: [InodeNumber]) {
+    ///
+    /// - Parameter send: Sends it.
+    func notifyReleased(_ inodes: [InodeNumber], _ send: (UnsafeRawBufferPointer) -> Void) {
         for start in stride(from: 0, to: inodes.count, by: Self.releasedAtOnce) {
             let numbers = inodes[start..<min(start + Self.releasedAtOnce, inodes.count)]
             // fuse_out_header (length, code, unique), fuse_notify_prune_out (count, padding, spare), the numbers.
@@ -263,12 +287,17 @@ struct SessionPointer: @unchecked Sendable {
                 UInt64(8 * (4 + numbers.count)) | Self.pruneCode << 32, 0, UInt64(numbers.count), 0,
             ]
             words += numbers.map(\.rawValue)
-            _ = words.withUnsafeBytes { write(fuse_session_fd(pointer), $0.baseAddress!, $0.count) }
+            words.withUnsafeBytes { send($0) }
         }
     }
 
     private static let pruneCode: UInt64 = 9
     private static let releasedAtOnce = 256
+
+    /// Whether the kernel knows an inode: its attributes are invalidated, if it does.
+    func knows(_ inode: InodeNumber) -> Bool {
+        fuse_lowlevel_notify_inval_inode(pointer, inode.rawValue, -1, 0) != -ENOENT
+    }
 
     func notifyChanged(_ inode: InodeNumber, bytes: Bool) {
         // A negative offset means: attributes only.

@@ -1,6 +1,8 @@
 import CFuse
 import CLinux
+import FileSystem
 import Glibc
+import Model
 import Synchronization
 
 /// Adds to two replies what libfuse 3.14 cannot send: newer flags of INIT, and pass-through in OPEN and CREATE. And lets it
@@ -21,6 +23,8 @@ final class WireCompletion: Sendable {
         static let directMapping = Extensions(rawValue: 1 << 36)
         /// `FUSE_PASSTHROUGH`
         static let passthrough = Extensions(rawValue: 1 << 37)
+        /// `FUSE_HAS_RESEND`: a request that comes again is marked.
+        static let resending = Extensions(rawValue: 1 << 39)
     }
 
     /// The flags of `fuse_open_out`, with the backing file's number.
@@ -36,6 +40,7 @@ final class WireCompletion: Sendable {
         // fuse_in_header, then fuse_init_in
         static let requestOperation = 4
         static let requestUnique = 8
+        static let requestProcess = 32
         static let requestBody = 40
         static let offeredFlags = requestBody + 12
         static let offeredMoreFlags = requestBody + 16
@@ -68,12 +73,17 @@ final class WireCompletion: Sendable {
     }
 
     private let wanted: Extensions
+    /// What is kept for the next daemon; `nil` where the mount ends with this one.
+    private let survival: Survival?
     private let handshake = Mutex<Handshake?>(nil)
     /// Set once INIT is answered: from then on requests and replies pass through unread.
     private let isSettled = Atomic<Bool>(false)
 
     /// - Parameter wanted: Requested if the kernel offers it.
-    init(wanted: Extensions) { self.wanted = wanted }
+    init(wanted: Extensions, survival: Survival? = nil) {
+        self.wanted = wanted
+        self.survival = survival
+    }
 
     /// The negotiated extensions; empty until the kernel's INIT has been read.
     var agreed: Extensions {
@@ -83,8 +93,9 @@ final class WireCompletion: Sendable {
         }
     }
 
+    /// - Parameter connection: The descriptor of the connection; `nil` for the session's own.
     /// - Returns: Whether libfuse uses this from now on; otherwise everything but these extensions works.
-    func install(in session: OpaquePointer) -> Bool {
+    func install(in session: OpaquePointer, connection: Int32? = nil) -> Bool {
         // libfuse falls back to copying when the splice functions are missing.
         var table = fuse_custom_io(
             writev: { file, vector, count, userdata in
@@ -99,13 +110,13 @@ final class WireCompletion: Sendable {
             splice_send: { from, fromOffset, to, toOffset, byteCount, flags, _ in
                 CLinux_splice(from, fromOffset, to, toOffset, byteCount, flags)
             })
-        return fuse_session_custom_io(session, &table, fuse_session_fd(session)) == 0
+        return fuse_session_custom_io(session, &table, connection ?? fuse_session_fd(session)) == 0
     }
 
     // MARK: INIT
 
     private func receive(_ file: Int32, _ buffer: UnsafeMutableRawPointer?, _ byteCount: Int) -> Int {
-        let result = read(file, buffer, byteCount)
+        let result = survival == nil ? read(file, buffer, byteCount) : receiveNumbered(file, buffer, byteCount)
         if !isSettled.load(ordering: .relaxed), let buffer, result >= Layout.initRequestByteCount {
             noteInit(UnsafeRawBufferPointer(start: buffer, count: result))
         }
@@ -128,6 +139,7 @@ final class WireCompletion: Sendable {
         let unique = request.loadUnaligned(fromByteOffset: Layout.requestUnique, as: UInt64.self)
         let low = request.loadUnaligned(fromByteOffset: Layout.offeredFlags, as: UInt32.self)
         let high = request.loadUnaligned(fromByteOffset: Layout.offeredMoreFlags, as: UInt32.self)
+        survival?.slots.keep(initRequest: request)
         handshake.withLock { handshake in
             handshake = Handshake(unique: unique, offered: Extensions(rawValue: UInt64(high) << 32 | UInt64(low)))
         }
@@ -135,26 +147,131 @@ final class WireCompletion: Sendable {
 
     private func send(_ file: Int32, _ vector: UnsafeMutablePointer<iovec>?, _ count: Int32) -> Int {
         let pieces = UnsafeMutableBufferPointer(start: vector, count: Int(count))
-        if !isSettled.load(ordering: .relaxed) { completeInit(pieces) }
+        if !isSettled.load(ordering: .relaxed), completeInit(pieces) { return settle(file, vector, count) }
         Self.completeOpen(pieces)
+        if let survival, pthread_getspecific(Self.notifying) != nil,
+            let result = survival.notifications?.write(pieces)
+        {
+            return result
+        }
         return writev(file, vector, count)
     }
 
-    private func completeInit(_ pieces: UnsafeMutableBufferPointer<iovec>) {
+    /// Set in the thread that sends nothing but notifications, which may wait.
+    private static let notifying: pthread_key_t = {
+        var key = pthread_key_t()
+        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
+        return key
+    }()
+
+    /// From now on this thread sends nothing but notifications.
+    static func beginNotifying() { pthread_setspecific(notifying, UnsafeRawPointer(bitPattern: 1)) }
+
+    /// Sends a notification that libfuse does not know, from the thread of ``beginNotifying()``.
+    func notify(_ bytes: UnsafeRawBufferPointer, _ session: OpaquePointer) {
+        if survival?.notifications?.write(bytes) == nil {
+            _ = write(fuse_session_fd(session), bytes.baseAddress!, bytes.count)
+        }
+    }
+
+    /// Sends the reply to INIT, unless the kernel has had one.
+    private func settle(_ file: Int32, _ vector: UnsafeMutablePointer<iovec>?, _ count: Int32) -> Int {
+        guard let survival else { return writev(file, vector, count) }
+        if survival.slots.isAdopted {
+            return UnsafeMutableBufferPointer(start: vector, count: Int(count)).reduce(0) { $0 + $1.iov_len }
+        }
+        let result = writev(file, vector, count)
+        // Only from here on there is something to go on with.
+        if result > 0, agreed.contains(.resending) { survival.keep(connection: file) }
+        return result
+    }
+
+    /// - Returns: Whether it is the reply to INIT.
+    private func completeInit(_ pieces: UnsafeMutableBufferPointer<iovec>) -> Bool {
         guard pieces.count == 2, pieces[0].iov_len == Layout.replyHeaderByteCount, let header = pieces[0].iov_base,
             pieces[1].iov_len >= Layout.initReplyByteCount, let body = pieces[1].iov_base
-        else { return }
+        else { return false }
         let unique = header.loadUnaligned(fromByteOffset: Layout.replyUnique, as: UInt64.self)
-        guard handshake.withLock({ $0?.unique == unique }) else { return }
+        guard handshake.withLock({ $0?.unique == unique }) else { return false }
         isSettled.store(true, ordering: .relaxed)
         let agreed = agreed
-        guard !agreed.isEmpty else { return }
+        guard !agreed.isEmpty else { return true }
         let added = agreed.union(.moreFlags).rawValue
         body.add(UInt32(truncatingIfNeeded: added), at: Layout.flags)
         body.add(UInt32(truncatingIfNeeded: added >> 32), at: Layout.moreFlags)
         if agreed.contains(.passthrough) {
             body.storeBytes(of: Self.stackDepth, toByteOffset: Layout.stackDepth, as: UInt32.self)
         }
+        return true
+    }
+
+    // MARK: Requests that come again
+
+    /// The number of the request that this thread has read last.
+    static var lastRequest: RequestNumber {
+        RequestNumber(rawValue: UInt64(UInt(bitPattern: pthread_getspecific(readRequest))))
+    }
+
+    private static let readRequest: pthread_key_t = {
+        var key = pthread_key_t()
+        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
+        return key
+    }()
+
+    /// Reads a request and notes its number. The first one of a daemon that takes the place of another is the kernel's INIT,
+    /// which libfuse must see, and which the kernel sends only once.
+    private func receiveNumbered(_ file: Int32, _ buffer: UnsafeMutableRawPointer?, _ byteCount: Int) -> Int {
+        guard let survival, let buffer else { return read(file, buffer, byteCount) }
+        if survival.slots.isAdopted, !isSettled.load(ordering: .relaxed) {
+            let request = survival.slots.initRequest
+            guard request.count <= byteCount else { return 0 }
+            UnsafeMutableRawBufferPointer(start: buffer, count: byteCount).copyBytes(from: request)
+            return request.count
+        }
+        Self.populate(buffer, byteCount)
+        var result: Int
+        repeat { result = read(file, buffer, byteCount) } while result > 0 && refuses(buffer, result, file)
+        guard result >= Layout.requestBody else { return result }
+        let unique = buffer.loadUnaligned(fromByteOffset: Layout.requestUnique, as: UInt64.self)
+        pthread_setspecific(Self.readRequest, UnsafeRawPointer(bitPattern: UInt(unique)))
+        return result
+    }
+
+    /// The buffer of this thread, once it has its memory.
+    private static let populated: pthread_key_t = {
+        var key = pthread_key_t()
+        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
+        return key
+    }()
+
+    private static let pageByteCount = 4096
+
+    /// Gives a buffer all its memory. A request for which the kernel has to find memory fails with EIO if the thread that
+    /// reads it is killed meanwhile: it finds none for one that is dying. Related: `fuse_copy_fill` in Linux, fs/fuse/dev.c.
+    private static func populate(_ buffer: UnsafeMutableRawPointer, _ byteCount: Int) {
+        guard pthread_getspecific(populated) != buffer else { return }
+        for offset in stride(from: 0, to: byteCount, by: pageByteCount) {
+            buffer.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
+        }
+        pthread_setspecific(populated, buffer)
+    }
+
+    /// Requests without an answer: FORGET, INTERRUPT, BATCH_FORGET.
+    private static let unanswered: Set<UInt32> = [2, 36, 42]
+
+    /// Refuses a request of the process that announced changes for the daemon before: for this one it is any program, and
+    /// its calls would be carried out.
+    private func refuses(_ request: UnsafeMutableRawPointer, _ byteCount: Int, _ file: Int32) -> Bool {
+        guard let helper = survival?.earlierHelper, helper != 0, byteCount >= Layout.requestBody,
+            request.loadUnaligned(fromByteOffset: Layout.requestProcess, as: Int32.self) == helper
+        else { return false }
+        let operation = request.loadUnaligned(fromByteOffset: Layout.requestOperation, as: UInt32.self)
+        let unique = request.loadUnaligned(fromByteOffset: Layout.requestUnique, as: UInt64.self)
+        guard !Self.unanswered.contains(operation), RequestNumber(rawValue: unique).isRepeated else { return false }
+        // fuse_out_header: length, error, unique.
+        var reply = (UInt32(Layout.replyHeaderByteCount), -EPERM, unique)
+        _ = withUnsafeBytes(of: &reply) { write(file, $0.baseAddress!, $0.count) }
+        return true
     }
 
     // MARK: OPEN and CREATE

@@ -16,6 +16,7 @@ enum ContainerText {
         if status.isEncrypted == true {
             lines.append(("encryption", "on; who can open it: dewpoint key list \(status.mountpoint)"))
         }
+        if let survival = status.survival { lines.append(("survival", survival.sentence)) }
         if let store = status.store { lines.append(("store", text(store))) }
         if let readOnly = status.readOnly { lines.append(("changes", text(readOnly))) }
         if let totals = status.totals { lines += TotalsText.rows(totals, path: status.mountpoint) }

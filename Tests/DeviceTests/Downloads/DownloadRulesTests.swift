@@ -35,7 +35,8 @@ import Testing
         let inode = OpenInode(
             number: InodeNumber(rawValue: 2), descriptor: nil, access: .direct,
             opener: Caller(thread: 1, user: 0, group: 0))
-        let handle = OpenHandle(id: HandleID(rawValue: 1), inode: inode, flags: 0)
+        let handle = OpenHandle(
+            id: HandleID(rawValue: 1), inode: inode, flags: 0, opener: inode.opener, slot: nil, of: nil)
         let answer = Result { () throws(FileError) in
             try rules.admit(process, thread: process, readingTo: 4096, to: handle)
         }

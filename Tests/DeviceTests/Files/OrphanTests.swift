@@ -86,14 +86,16 @@ import Testing
         let references = KernelReferences()
         let (a, b) = (InodeNumber(rawValue: 5), InodeNumber(rawValue: 6))
         let moment = references.moment
-        #expect(references.retire(a))
+        #expect(references.retire(a, isKnown: { _ in false }))
         #expect(!references.add(a, since: moment))
         #expect(references.add(b, since: moment))
-        #expect(!references.retire(b))
+        #expect(!references.retire(b, isKnown: { _ in false }))
         #expect(references.remove(b, 1))
-        #expect(references.retire(b))
+        #expect(references.retire(b, isKnown: { _ in false }))
         // More deletions than are remembered.
-        for number in 100..<400 { #expect(references.retire(InodeNumber(rawValue: UInt64(number)))) }
+        for number in 100..<400 {
+            #expect(references.retire(InodeNumber(rawValue: UInt64(number)), isKnown: { _ in false }))
+        }
         #expect(!references.add(InodeNumber(rawValue: 7), since: moment))
         #expect(references.add(InodeNumber(rawValue: 7), since: references.moment))
     }

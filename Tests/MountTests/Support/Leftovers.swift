@@ -42,14 +42,14 @@ enum Leftovers {
             _ = try? await Command.run(
                 Requirement.root ? ["umount", "--force", "--lazy", point] : ["fusermount3", "-u", "-z", point])
         }
-        for pid in daemons(mentioning: directory) { kill(pid, SIGKILL) }
+        for pid in supervisors(mentioning: directory) + daemons(mentioning: directory) { kill(pid, SIGKILL) }
         // Whatever is left is removed by the next run.
         _ = try? await Command.run(["rm", "-rf", "--one-file-system", directory], limit: .seconds(120))
     }
 
     /// Kills the daemons that use a directory, and waits until they are gone.
     static func end(mentioning path: String) async {
-        for pid in daemons(mentioning: path) { kill(pid, SIGKILL) }
+        for pid in supervisors(mentioning: path) + daemons(mentioning: path) { kill(pid, SIGKILL) }
         let deadline = ContinuousClock.now + .seconds(10)
         while !daemons(mentioning: path).isEmpty, ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(20))
@@ -78,10 +78,17 @@ enum Leftovers {
     }
 
     /// The daemons with an argument that is `path` or below it.
-    static func daemons(mentioning path: String) -> [pid_t] {
+    static func daemons(mentioning path: String) -> [pid_t] { programs("dewpoint", mentioning: path) }
+
+    /// What starts daemons anew that are killed.
+    private static func supervisors(mentioning path: String) -> [pid_t] {
+        programs("dewpoint-supervisor", mentioning: path)
+    }
+
+    private static func programs(_ name: String, mentioning path: String) -> [pid_t] {
         processes(mentioning: path).filter { pid in
             let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
-            return program?.hasSuffix("/dewpoint") == true
+            return program?.hasSuffix("/\(name)") == true
         }
     }
 

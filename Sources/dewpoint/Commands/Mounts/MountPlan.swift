@@ -2,6 +2,7 @@ import ControlAPI
 import Daemon
 import Foundation
 import Model
+import Mount
 import NamedMounts
 
 /// Everything that a mount needs to be told: what is mounted, where and how.
@@ -48,13 +49,15 @@ struct MountPlan {
         let notification = readiness.isAwaited ? ServiceNotification(socket: nil) : inherited
         do {
             let options = try daemonOptions()
+            let survival = options.survives ? try SupervisorLink.take().map { try Survival($0) } : nil
             let place = try place()
             let location = try location()
             let state = readiness.isAwaited ? try await stateDirectory(location) : try await prepared(location)
-            let remote = try await RemoteContainer.open(location, state: state, link: options.link)
+            let remote = try await RemoteContainer.open(
+                location, state: state, link: options.link, asksAccess: survival?.isResumed != true)
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state, deviceName: chosenDeviceName(state), options: options,
-                notification: notification)
+                notification: notification, survival: survival)
             try await service.run { readiness.ready(notice: service.notice) }
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "the daemon failed: \(error)")
@@ -66,7 +69,7 @@ struct MountPlan {
 
     /// Starts a daemon in the background and returns when its mount answers.
     func launch() async throws {
-        _ = try daemonOptions()
+        let survives = try daemonOptions().survives
         let place = try place()
         let location = try location()
         let state = try await prepared(location)
@@ -76,7 +79,9 @@ struct MountPlan {
         // After `--` nothing is parsed as an option, whatever it begins with.
         arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
         do {
-            let notice = try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
+            let notice = try DaemonLauncher(
+                arguments: arguments, mountpoint: place, state: state, survives: survives
+            ).launch()
             if let notice { CommandFailure.say(notice) }
         } catch {
             guard let failure = CommandFailure(error) else { throw error }
