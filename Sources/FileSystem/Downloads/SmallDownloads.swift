@@ -29,11 +29,18 @@ struct SmallDownloads: Sendable {
     func run() async {
         guard await prepare(), byteLimit != nil else { return }
         let activity = fileSystem.activity
+        var hasFailed = false
         while !Task.isCancelled {
             let count = activity.progressCount
-            do throws(FileError) { try requestNext() } catch {
-                fileSystem.logger.warning(
-                    "failed to look for small files to download; trying again", metadata: ["error": "\(error)"])
+            do throws(FileError) {
+                try requestNext()
+                hasFailed = false
+            } catch {
+                if !hasFailed {
+                    fileSystem.logger.warning(
+                        "failed to look for small files to download; trying again", metadata: ["error": "\(error)"])
+                }
+                hasFailed = true
             }
             await activity.waitForProgress(since: count, atMost: Self.pause)
         }
@@ -62,11 +69,11 @@ struct SmallDownloads: Sendable {
     private func requestNext() throws(FileError) {
         // While the store does not answer, all would fail.
         guard !fileSystem.syncEngine.store.isFailing else { return }
-        let pending = try replica.read { try $0.pendingDownloads() }
-        var free = Self.width - pending.count
+        // Those that fail stay requested, and must not keep the others away.
+        var free = try Self.width - replica.read { try $0.promisingDownloadCount() }
         guard free > 0 else { return }
         // What is asked for takes its room first.
-        var room = try fileSystem.cache.evictor.room(besides: pending.byteCount)
+        var room = try fileSystem.cache.evictor.room(besides: replica.read { try $0.pendingDownloads().byteCount })
         var last: SmallFile?
         var lookCount = 0
         while free > 0, lookCount < Self.lookLimit {

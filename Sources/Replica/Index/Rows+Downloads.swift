@@ -47,6 +47,11 @@ extension Rows {
         ) { ($0[0], $0[1]) } ?? (0, 0)
     }
 
+    /// How many files are to be downloaded of which nothing is wrong: not those that are damaged in the container, say.
+    package func promisingDownloadCount() throws -> Int {
+        try count("SELECT count(DISTINCT inode) FROM entries WHERE download_requested = 1 AND error IS NULL")
+    }
+
     /// Requested downloads that failed with one of the given fault codes.
     package func requestedDownloads(failedWith codes: Set<Int>) throws -> [InodeNumber] {
         try all(

@@ -129,6 +129,29 @@ import Testing
         try await b.close()
     }
 
+    @Test func `files that are damaged in the container do not keep the others away`() async throws {
+        let store = MemoryStore()
+        let a = try await TestDevice.start(on: store, name: "A")
+        func packs() async throws -> Set<String> {
+            Set(try await store.list(.container("packs/"), after: nil, limit: 100).map(\.key))
+        }
+        try await a.write(text("o", 100), to: "old")
+        try a.setModified(1000, of: "old")
+        try await converge(a)
+        let whole = try await packs()
+        for number in 0..<20 { try await a.write(text("n", 100), to: "new \(number)") }
+        try await converge(a)
+        for pack in try await packs().subtracting(whole) {
+            let byteCount = try #require(store.object(at: pack)?.count)
+            try await store.put(pack, .bytes([UInt8](repeating: 0, count: byteCount)))
+        }
+        let b = try await device("B", on: store, upTo: 5000)
+        #expect(try await becomesLocal(["old"], on: b))
+        #expect(try !b.attribute("downloadingError", of: "new 19").isEmpty)
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `without the option nothing of it is left in the index`() async throws {
         let store = MemoryStore()
         let a = try await TestDevice.start(on: store, name: "A")
