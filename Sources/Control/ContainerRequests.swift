@@ -77,6 +77,16 @@ extension LogLevelRequest: PerformedOrder {
     }
 }
 
+extension UpgradeRequest: DoneOrder {
+    package func perform(in daemon: ControlledDaemon) throws(FileError) {
+        guard handles == HandleSlots.version, index >= Replica.indexVersion else {
+            throw FileError(
+                .unsupported, "\(program) cannot go on with what this version leaves; unmount, and mount again")
+        }
+        try daemon.giveWay(program)
+    }
+}
+
 extension UnmountRequest: DoneOrder {
     package func perform(in daemon: ControlledDaemon) async throws(FileError) { try await daemon.unmount(lazily) }
 }

@@ -15,11 +15,15 @@ package struct ControlledDaemon: Sendable {
     let logTail: @Sendable (Int) throws(FileError) -> LogTail
     /// Unmounts, lazily or not, or throws the reason why it cannot.
     let unmount: @Sendable (Bool) async throws(FileError) -> Void
+    /// Ends the daemon, so that the program at the path that it was started from takes its place; or throws the reason why that
+    /// cannot be.
+    let giveWay: @Sendable (_ program: String) throws(FileError) -> Void
 
     package init(
         _ fileSystem: FileSystem, link: LinkControl, logLevel: LogLevel, logger: Logger,
         logTail: @escaping @Sendable (Int) throws(FileError) -> LogTail,
-        unmount: @escaping @Sendable (Bool) async throws(FileError) -> Void
+        unmount: @escaping @Sendable (Bool) async throws(FileError) -> Void,
+        giveWay: @escaping @Sendable (_ program: String) throws(FileError) -> Void
     ) {
         self.fileSystem = fileSystem
         self.link = link
@@ -27,6 +31,7 @@ package struct ControlledDaemon: Sendable {
         self.logger = logger
         self.logTail = logTail
         self.unmount = unmount
+        self.giveWay = giveWay
     }
 }
 

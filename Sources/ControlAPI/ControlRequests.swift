@@ -11,7 +11,8 @@ package enum ControlRequests {
         RestoreDeletedRequest.self, PauseRequest.self, DeletionsRequest.self, SyncRequest.self, StormAnswerRequest.self,
         LocksRequest.self, BreakRequest.self, EventsRequest.self, OpenSessionRequest.self, CheckRequest.self,
         GarbageRequest.self, CurrentLinkRequest.self, LinkRequest.self, CurrentLogLevelRequest.self,
-        LogLevelRequest.self, MetricsRequest.self, HealthRequest.self, UnmountRequest.self,
+        LogLevelRequest.self, MetricsRequest.self, HealthRequest.self, UpgradeRequest.self,
+        UnmountRequest.self,
     ]
 
     /// How long a daemon may take for answers that need neither the store nor a walk through a directory.

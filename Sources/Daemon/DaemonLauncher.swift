@@ -224,7 +224,7 @@ extension DaemonLauncher {
 
     /// The path of this program. Its name rather than `/proc/self/exe`, so that `ps` shows it, unless it was replaced
     /// meanwhile.
-    private static func program() -> String {
+    static func program() -> String {
         var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &target, target.count)
         guard count > 0 else { return replacedProgram }

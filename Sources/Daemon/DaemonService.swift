@@ -123,7 +123,9 @@ package struct DaemonService: Sendable {
                         if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
                         // The session can unmount while files are open, and end the mount in other namespaces.
                         session.stop()
-                    }), monitoring: monitoring),
+                    },
+                    giveWay: { program throws(FileError) in try session.giveWay(to: program) }),
+                monitoring: monitoring),
             logger: labelled("control"),
             whenListening: {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])

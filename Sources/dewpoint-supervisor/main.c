@@ -11,6 +11,7 @@
  *     's' and a descriptor   the memory that says what is open
  *     'n' and a descriptor   a socket of sequenced packets, the notifications on which are written to the connection
  *     'r'                    it serves
+ *     'u'                    it is about to be killed, so that the program as it is installed by then takes its place
  *     'e'                    it ends in order: nothing is kept any more
  *
  * A daemon that takes the place of another has both as descriptors 5 and 6. The variables of the environment below name
@@ -73,6 +74,7 @@ static struct {
     pid_t daemon;
     struct timespec started;
     int is_serving;
+    int is_replaced;
     int quick_deaths;
     long quick_seconds;
 } own = {.connection = -1, .memory = -1, .socket = -1};
@@ -244,6 +246,9 @@ static int hear(void)
     case 'r':
         own.is_serving = 1;
         break;
+    case 'u':
+        own.is_replaced = 1;
+        break;
     case 'e':
         drop(&own.connection);
         drop(&own.memory);
@@ -324,6 +329,10 @@ static int is_to_be_replaced(int status)
         return 0;
     if (WIFEXITED(status) && (own.is_serving || WEXITSTATUS(status) == 0))
         return 0;
+    if (own.is_replaced) {
+        own.is_replaced = 0;
+        return 1;
+    }
     clock_gettime(CLOCK_MONOTONIC, &now);
     own.quick_deaths = now.tv_sec - own.started.tv_sec < own.quick_seconds ? own.quick_deaths + 1 : 0;
     if (own.quick_deaths < QUICK_DEATHS)

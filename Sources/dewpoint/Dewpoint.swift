@@ -27,7 +27,7 @@ struct Dewpoint: AsyncParsableCommand {
             TrashCommand.self, ShareCommand.self, OpenShareCommand.self, KeyCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
             MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
-            LogLevelCommand.self, DiagnoseCommand.self, ResetCommand.self, RecoverCommand.self,
+            LogLevelCommand.self, UpgradeCommand.self, DiagnoseCommand.self, ResetCommand.self, RecoverCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

@@ -55,7 +55,8 @@ package final class HandleSlots: @unchecked Sendable {
 
     /// Also says that the bytes are ours: "dewpoint".
     private static let magic: UInt64 = 0x746e_696f_7077_6564
-    private static let version: UInt32 = 1
+    /// The form of what is noted.
+    package static let version: UInt32 = 1
     private static let locksStart = Head.byteCount + count * Field.byteCount
     private static let byteCount = locksStart + LockSlots.byteCount
     /// The longest INIT that is kept, in bytes: that of protocol 7.45 has 104.

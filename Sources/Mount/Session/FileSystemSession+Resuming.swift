@@ -2,12 +2,38 @@ import CFuse
 import FileSystem
 import Glibc
 import Logging
-import Model
+package import Model
 
 /// Serving a mount whose daemon was killed.
 extension FileSystemSession {
     /// Whether the mount goes on when its daemon is killed.
     package var survives: Bool { survival != nil && wire.agreed.contains(.resending) }
+
+    /// How long the request for it has to be answered.
+    private static let answerTime = Duration.milliseconds(100)
+
+    /// Ends this daemon, so that its supervisor starts the program that is installed now. It ends as if it were killed: what it
+    /// has answered is kept then, and what it has not comes again.
+    ///
+    /// - Parameter program: The path of that program.
+    /// - Throws: `unsupported` when the mount would end, `invalid` when the supervisor starts another program.
+    package func giveWay(to program: String) throws(FileError) {
+        let own = CommandLine.arguments[0]
+        guard program.utf8.elementsEqual(own.utf8) else {
+            throw FileError(.invalid, "the mount was made by \(own): run \(own) upgrade")
+        }
+        guard survives, let survival, survival.supervisor.expectsEnd() else {
+            throw FileError(
+                .unsupported,
+                "the mount ends with its daemon, as it has no supervisor; unmount, and mount with "
+                    + "-o survive")
+        }
+        logger.notice("ending, so that the installed version takes the place of this one")
+        Task {
+            try? await Task.sleep(for: Self.answerTime)  // never cancelled
+            kill(getpid(), SIGKILL)
+        }
+    }
 
     func note(_ survival: ContainerStatus.Survival) {
         fileSystem.note(survival)

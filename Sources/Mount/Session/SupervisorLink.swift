@@ -60,16 +60,23 @@ package final class SupervisorLink: Sendable {
     /// The mount is served.
     package func serves() { send("r", nil) }
 
+    /// The daemon is about to be killed, so that another takes its place.
+    ///
+    /// - Returns: Whether there is a supervisor to start it.
+    func expectsEnd() -> Bool { send("u", nil) }
+
     /// The mount has ended, or ends with this daemon.
     func ends() { send("e", nil) }
 
     /// Without a supervisor, which may have been ended, the mount ends with this daemon.
-    private func send(_ tag: Unicode.Scalar, _ file: Int32?) {
+    ///
+    /// - Returns: Whether there is one.
+    @discardableResult private func send(_ tag: Unicode.Scalar, _ file: Int32?) -> Bool {
         let bytes = [UInt8(ascii: tag)]
-        if let file {
-            _ = CLinux_send_files(socket.rawValue, bytes, bytes.count, [file], 1)
-        } else {
-            _ = Glibc.send(socket.rawValue, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-        }
+        let count =
+            if let file { Int(CLinux_send_files(socket.rawValue, bytes, bytes.count, [file], 1)) } else {
+                Glibc.send(socket.rawValue, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            }
+        return count > 0
     }
 }

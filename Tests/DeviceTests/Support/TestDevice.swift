@@ -27,7 +27,8 @@ final class TestDevice: Sendable {
         control = ControlledDaemon(
             fileSystem, link: LinkControl(), logLevel: LogLevel(.critical), logger: Logger(label: "test"),
             logTail: { _ throws(FileError) in throw unsupported },
-            unmount: { _ async throws(FileError) in throw unsupported })
+            unmount: { _ async throws(FileError) in throw unsupported },
+            giveWay: { _ throws(FileError) in throw unsupported })
         self.state = state
         task = Mutex(Task(executorPreference: VirtualTimeExecutor.current) { await fileSystem.run() })
     }

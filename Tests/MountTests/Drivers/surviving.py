@@ -3,7 +3,7 @@
     python3 surviving.py --binary DEWPOINT --point DIRECTORY --state DIRECTORY [--kills N] [--seed N] SCENARIO…
 
 Each scenario is a function below. The supervisor must not count the kills (DEWPOINT_SUPERVISOR_SECONDS=0), but for
-`giving_up`.
+`giving_up` and `upgrading`. The last replaces DEWPOINT, which must be a copy.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import hashlib
 import mmap
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import struct
@@ -511,6 +512,25 @@ def giving_up(mount: Mount) -> None:
     raise AssertionError("the mount is not dead")
 
 
+def upgrading(mount: Mount) -> None:
+    """A program that is put in the place of the one that runs takes over, and that is no death that counts."""
+    with open(mount.path("upgraded"), "wb", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for number in range(4):
+            old = mount.daemon()
+            installed = mount.binary + ".new"
+            shutil.copy2(mount.binary, installed)
+            os.replace(installed, mount.binary)
+            printed = mount.run("upgrade", mount.point)
+            new = mount.daemon()
+            assert f"process {new} has taken the place of {old}" in printed, printed
+            assert os.stat(f"/proc/{new}/exe").st_ino == os.stat(mount.binary).st_ino
+            file.write(b"%d" % number)
+        with open(mount.path("upgraded"), "rb") as other:
+            refused(lambda: fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB), errno.EWOULDBLOCK)
+    assert get(mount.path("upgraded")) == b"0123"
+
+
 SCENARIOS: dict[str, Callable[[Mount], None]] = {
     scenario.__name__: scenario
     for scenario in [
@@ -525,6 +545,7 @@ SCENARIOS: dict[str, Callable[[Mount], None]] = {
         unmounting,
         terminating,
         giving_up,
+        upgrading,
     ]
 }
 

@@ -12,10 +12,12 @@ extension RealMount {
 
         /// - Parameter seconds: Within how many a killed daemon counts as one that cannot go on.
         private func run(
-            _ scenarios: String..., options: String = "survive", seconds: Int = 0, isUnmounted: Bool = false
+            _ scenarios: String..., options: String = "survive", seconds: Int = 0, isUnmounted: Bool = false,
+            program: (MountedContainer) throws -> String = \.binary
         ) async throws {
             try await MountedContainer.with(devices: []) { container in
                 var container = container
+                container.binary = try program(container)
                 container.variables["DEWPOINT_SUPERVISOR_PROGRAM"] = supervisor
                 container.variables["DEWPOINT_SUPERVISOR_SECONDS"] = "\(seconds)"
                 let a = container.a
@@ -71,6 +73,33 @@ extension RealMount {
 
         @Test func `a daemon that is killed again and again is given up`() async throws {
             try await run("giving_up", seconds: 3600, isUnmounted: true)
+        }
+
+        @Test func `the installed program takes over a mount that is in use`() async throws {
+            try await run("upgrading", seconds: 3600) { container in
+                let directory = URL(filePath: container.directory).appending(path: "program")
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                let copy = directory.appending(path: "dewpoint")
+                try FileManager.default.copyItem(at: URL(filePath: container.binary), to: copy)
+                return copy.path
+            }
+        }
+
+        @Test func `a mount that ends with its daemon is not upgraded`() async throws {
+            try await MountedContainer.with { container in
+                let result = try await Command.run(
+                    [container.binary, "upgrade", container.a.point], environment: container.environment)
+                #expect(result.status == 1)
+                #expect(
+                    result.errors == """
+                        dewpoint: the mount ends with its daemon, as it has no supervisor; unmount, and mount with -o survive
+
+                        """)
+                let all = try await Command.run(
+                    [container.binary, "upgrade", "--all"], environment: container.environment)
+                #expect(all.output.contains("\(container.a.point): goes over when it is mounted again"))
+                try await container.a.check()
+            }
         }
 
         @Test func `without a supervisor the mount is made, and says so`() async throws {

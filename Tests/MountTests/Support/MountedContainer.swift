@@ -12,7 +12,7 @@ import Testing
 /// removed first.
 struct MountedContainer: Sendable {
     let directory: String
-    let binary: String
+    var binary: String
     /// The URL of the container if it is in a bucket.
     var bucketURL: String?
     /// Environment variables of the program under test, besides those of this process.

@@ -1,5 +1,10 @@
 import GRDB
 
+extension Replica {
+    /// The newest form of the index that this program reads.
+    package static var indexVersion: Int { IndexMigrations.migrator.migrations.count }
+}
+
 /// The numbered steps from an empty database to the current tables. A step that has shipped is never changed.
 enum IndexMigrations {
     static var migrator: DatabaseMigrator {
