@@ -36,6 +36,15 @@ import Testing
         #expect(runs[0].output == runs[1].output)
     }
 
+    @Test func `daemons are replaced, which programs do not notice, in the same way each time`() async throws {
+        var runs: [SimulateTool] = []
+        for _ in 0..<2 { runs.append(try await SimulateTool.run("6", "--first", "7000000000", "--fingerprints")) }
+        #expect(runs[0].status == 0, "\(runs[0].output)")
+        #expect(runs[0].output == runs[1].output)
+        let run = try await SimulateTool.run("1", "--first", "7000000003", "--trace")
+        #expect(run.output.contains("ends: replaced"))
+    }
+
     @Test func `several programs work on a device at the same time`() async throws {
         let run = try await SimulateTool.run("2", "--first", "1", "--writers")
         #expect(run.status == 0, "\(run.output)")

@@ -27,6 +27,13 @@ extension SimulatedDevice {
         return try world.content(of: reference, includingDeleted: includingDeleted)
     }
 
+    /// What the files show that programs have open.
+    func openContents() throws -> [InodeNumber: FileContent] {
+        let numbers = Set(programs.openFiles.values)
+        return Dictionary(
+            uniqueKeysWithValues: try numbers.map { ($0, try content(of: $0, includingDeleted: true)) })
+    }
+
     /// All contents that are removed with a file: the one it shows, incoming bytes, and the losers of conflicts.
     ///
     /// Also those that the container has given up.

@@ -26,6 +26,8 @@ final class SimulatedDevice: Sendable {
     private struct State {
         var random: SeededRandom
         var session: Session?
+        /// What is kept for the next daemon, where there is one.
+        var slots: HandleSlots?
         var sessionCount = 0
         /// The number of further steps of changes until the device crashes.
         var stepsToCrash: Int?
@@ -42,7 +44,11 @@ final class SimulatedDevice: Sendable {
     }
 
     /// How a device stops.
-    enum End: String { case orderly, killed, powerFailure }
+    enum End: String {
+        case orderly, killed, powerFailure
+        /// Killed, and another daemon takes its place: programs do not notice.
+        case replaced
+    }
 
     struct Crash: Error {}
 
@@ -84,19 +90,30 @@ final class SimulatedDevice: Sendable {
             fileSystem = try FileSystem(
                 container: container,
                 location: DeviceLocation(remote: "memory", state: directory, mountpoint: "", deviceName: name),
-                options: options, environment: environment(), logger: logger(), owner: 0, group: 0)
+                options: options, environment: environment(), logger: logger(), owner: 0, group: 0,
+                slots: try slots(after: end))
+            _ = try fileSystem.restore()
         } catch {
             throw Violation("\(name) does not start: \(error.code) \(error.detail)")
         }
         let task = Task(executorPreference: world.executor) { await fileSystem.run() }
         state.withLock { state in
             state.session = Session(fileSystem: fileSystem, task: task)
-            state.sessionCount += 1
+            if end != .replaced { state.sessionCount += 1 }
             state.isDead = false
         }
-        programs.daemonStarted()
+        if end != .replaced { programs.daemonStarted() }
         world.trace.note("\(name) starts")
         try checkRepairs(of: fileSystem, after: end)
+    }
+
+    /// What the daemon keeps for the next one, or what the one before has kept for it.
+    private func slots(after end: End?) throws(FileError) -> HandleSlots? {
+        guard world.scenario.replaceShare > 0 else { return nil }
+        let kept = end == .replaced ? state.withLock { $0.slots } : nil
+        let slots = if let kept { try HandleSlots(adopting: kept.file) } else { try HandleSlots() }
+        state.withLock { $0.slots = slots }
+        return slots
     }
 
     private var options: FileSystemOptions {

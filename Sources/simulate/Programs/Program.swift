@@ -106,6 +106,23 @@ struct Program: Sendable {
             try await restart(random.happens(0.2) ? .powerFailure : .killed)
         } else if random.happens(world.scenario.restartShare) {
             try await restart(.orderly)
+        } else if world.scenario.replaceShare > 0, random.happens(world.scenario.replaceShare) {
+            try await replaceDaemon()
+        }
+    }
+
+    /// Kills the daemon and has another take its place, between two operations.
+    private mutating func replaceDaemon() async throws {
+        try await beginRecess()
+        guard !device.isDead else { return try await restart(.killed) }
+        let before = try device.openContents()
+        try await device.stop(.replaced)
+        try await world.clock.sleep(random.milliseconds(0...500))
+        try device.start(after: .replaced)
+        device.programs.endRecess()
+        let after = try device.openContents()
+        guard after == before else {
+            throw Violation("\(label): open files show \(after) after the daemon was replaced, and \(before) before")
         }
     }
 

@@ -15,6 +15,8 @@ struct Scenario: Sendable, CustomStringConvertible {
     let crashShare: Double
     let killShare: Double
     let restartShare: Double
+    /// The share of operations before which the daemon is killed and another takes its place, which programs do not notice.
+    let replaceShare: Double
     /// The share of operations before which a device goes offline or comes back.
     let offlineShare: Double
     /// The errors of the devices' wall clocks.
@@ -77,6 +79,10 @@ struct Scenario: Sendable, CustomStringConvertible {
         let packSizes = [Pack.byteLimit, 200_000, 5000, 1]
         packByteCount = seed >= Self.firstPackedSeed ? packs.pick(packSizes) : Pack.byteLimit
         hasLongTimes = options.passesWeeks
+        var replacing = SeededRandom(seed: seed, stream: "replacing")
+        // Claims and presenters end with the daemon.
+        let isReplaced = seed >= Self.firstReplacedSeed && !options.hasClaims && !isCalm
+        replaceShare = isReplaced ? replacing.pick([0, 0.05, 0.2]) : 0
         var coordination = SeededRandom(seed: seed, stream: "coordination")
         programCounts = (0..<deviceCount).map { _ in
             options.hasSeveralPrograms ? coordination.pick([2, 2, 3]) : 1
@@ -90,8 +96,9 @@ struct Scenario: Sendable, CustomStringConvertible {
     private static let firstSpelledSeed: UInt64 = 3_000_000_000
     private static let firstSealedSeed: UInt64 = 4_000_000_000
     private static let alwaysSealedSeeds: Range<UInt64> = 5_000_000_000..<6_000_000_000
+    private static let firstPackedSeed: UInt64 = 6_000_000_000
     /// Fresh seeds begin here.
-    static let firstPackedSeed: UInt64 = 6_000_000_000
+    static let firstReplacedSeed: UInt64 = 7_000_000_000
 
     /// Whether requests to the store may fail.
     var hasTrouble: Bool { faultShare > 0 || offlineShare > 0 || hasLongTimes }
@@ -102,7 +109,7 @@ struct Scenario: Sendable, CustomStringConvertible {
     var description: String {
         """
         \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
-        kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(sendsHints)\
+        kills \(killShare), restarts \(restartShare)\(replaceShare > 0 ? ", replaced \(replaceShare)" : ""), offline \(offlineShare), skews \(skews), hints \(sendsHints)\
         \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")\
         \(hasSpellings ? ", spellings" : "")\(isSealed ? ", sealed" : "")\(packByteCount < Pack.byteLimit ? ", packs of \(packByteCount)" : "")\
         \(hasLongTimes ? ", long times" : "")\(isContended ? ", programs \(programCounts)" : "")\
