@@ -94,7 +94,21 @@ struct MountedPath {
     static func withClient<Value>(
         of mount: MountTable.Entry, _ body: (ControlClient) async throws -> Value
     ) async throws -> Value {
-        try await body(ControlClient(socketPath: try socket(of: mount).path))
+        let socket = try socket(of: mount)
+        try await waitForReplacement(of: mount, at: socket)
+        return try await body(ControlClient(socketPath: socket.path))
+    }
+
+    /// How long a daemon that takes the place of a killed one may take until it answers commands.
+    private static let replacementLimit = Duration.seconds(10)
+    private static let replacementPoll = Duration.milliseconds(20)
+
+    /// Waits while nobody listens for a mount that is not dead: its daemon is being replaced (`survive`).
+    private static func waitForReplacement(of mount: MountTable.Entry, at socket: ControlSocket) async throws {
+        guard !socket.answers() else { return }
+        if case .dead = MountCondition(unanswering: mount) { return }
+        let end = ContinuousClock.now + replacementLimit
+        while ContinuousClock.now < end, !socket.answers() { try await Task.sleep(for: replacementPoll) }
     }
 
     /// The control socket of a mount's daemon.

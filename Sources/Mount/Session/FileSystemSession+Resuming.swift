@@ -18,16 +18,15 @@ extension FileSystemSession {
     /// - Parameter program: The path of that program.
     /// - Throws: `unsupported` when the mount would end, `invalid` when the supervisor starts another program.
     package func giveWay(to program: String) throws(FileError) {
+        let ending = FileError(
+            .unsupported,
+            "the mount ends with its daemon, as it has no supervisor; unmount, and mount with -o survive")
+        guard survives, let survival else { throw ending }
         let own = CommandLine.arguments[0]
         guard program.utf8.elementsEqual(own.utf8) else {
             throw FileError(.invalid, "the mount was made by \(own): run \(own) upgrade")
         }
-        guard survives, let survival, survival.supervisor.expectsEnd() else {
-            throw FileError(
-                .unsupported,
-                "the mount ends with its daemon, as it has no supervisor; unmount, and mount with "
-                    + "-o survive")
-        }
+        guard survival.supervisor.expectsEnd() else { throw ending }
         logger.notice("ending, so that the installed version takes the place of this one")
         Task {
             try? await Task.sleep(for: Self.answerTime)  // never cancelled
