@@ -64,6 +64,8 @@ struct QuietPoint {
         for device in devices {
             let fileSystem = try device.fileSystem
             let replica = fileSystem.replica
+            // As `dewpoint sync` does: else that is a change in the middle of the judgement, up to a minute later.
+            if !device.isDead { try fileSystem.syncUnlikeTemporary() }
             let pending = try replica.read { try $0.outbox.count() }
             if pending > 0 { reasons.append("\(device.name) has \(pending) changes to upload") }
             if replica.applied != newest { reasons.append("\(device.name) is at \(replica.applied) of \(newest)") }
