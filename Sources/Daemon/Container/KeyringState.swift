@@ -1,5 +1,3 @@
-// The compiler finds `struct stat` in whichever of these two modules it reads first.
-import CDispatch
 import Foundation
 import Glibc
 import Linux
@@ -90,8 +88,9 @@ extension StateDirectory {
 /// `keyring.json`, for a daemon that follows the keyring.
 final class KeyringFile: KeyringNotebook {
     private let state: StateDirectory
-    /// The inode number when it was looked at last: each version is a new file.
-    private let inode = Mutex<UInt64>(0)
+    /// What was in it when it was looked at last, some 2 KiB. Not its inode number: file systems give that of a version that
+    /// is gone to the next one.
+    private let known = Mutex<Data?>(nil)
 
     init(state: StateDirectory) { self.state = state }
 
@@ -104,9 +103,8 @@ final class KeyringFile: KeyringNotebook {
     }
 
     func hasChanged() -> Bool {
-        var status = stat()
-        let found: UInt64 = stat(state.keyringFile, &status) == 0 ? UInt64(status.st_ino) : 0
-        return inode.withLock { known in
+        let found = FileManager.default.contents(atPath: state.keyringFile)
+        return known.withLock { known in
             defer { known = found }
             return known != found
         }
