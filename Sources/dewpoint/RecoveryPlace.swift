@@ -38,21 +38,25 @@ struct RecoveryPlace {
         lock = directory
     }
 
-    /// How long a daemon may take to mount that was started by a command that was killed.
-    private static let startLimit = Duration.seconds(20)
+    /// How long a daemon may take to mount that was started by a command that was killed, and to end.
+    private static let daemonLimit = Duration.seconds(20)
     private static let pollInterval = Duration.milliseconds(50)
 
     /// Removes what commands that were killed have left in the state of a mount.
     static func clear(_ state: String) async throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: state) where name.hasBytePrefix(prefix) {
             guard let place = Self(locking: "\(state)/\(name)") else { continue }
-            let deadline = ContinuousClock.now + startLimit
-            while place.state.isInUse, !place.isMounted, ContinuousClock.now < deadline {
-                try await Task.sleep(for: pollInterval)
-            }
+            try await place.wait { !place.state.isInUse || place.isMounted }
             if place.isMounted { try await place.unmount() }
+            // One that did not answer yet was not waited for, and writes its last words into the state.
+            try await place.wait { !place.state.isInUse }
             place.remove()
         }
+    }
+
+    private func wait(until condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + Self.daemonLimit
+        while !condition(), ContinuousClock.now < deadline { try await Task.sleep(for: Self.pollInterval) }
     }
 
     private var isMounted: Bool {
