@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 
@@ -58,7 +59,12 @@ class Container:
         self, binary: str, work: str, url: str | None = None, environment: Mapping[str, str] | None = None
     ) -> None:
         self.binary, self.work = binary, work
-        self.environment = {"XDG_RUNTIME_DIR": f"{work}/run", **(environment or {})}
+        self.environment = {
+            "XDG_RUNTIME_DIR": f"{work}/run",
+            # A daemon that is killed as often as one likes is replaced all the same.
+            "DEWPOINT_SUPERVISOR_SECONDS": "0",
+            **(environment or {}),
+        }
         os.makedirs(f"{work}/run", mode=0o700, exist_ok=True)
         self.url = url or f"file://{work}/remote"
         if url is None:
@@ -70,10 +76,13 @@ class Device:
     def __init__(self, container: Container, name: str, options: Sequence[str] = ()) -> None:
         self.container, self.name, self.options = container, name, options
         self.point, self.state = f"{container.work}/{name}", f"{container.work}/state-{name}"
+        # Held while a command runs, and while the daemon is killed.
+        self.guard = threading.Lock()
         os.makedirs(self.point)
 
     def command(self, *words: str, seconds: float = COMMAND_SECONDS) -> str:
-        return run(self.container.binary, *words, seconds=seconds, environment=self.container.environment)
+        with self.guard:
+            return run(self.container.binary, *words, seconds=seconds, environment=self.container.environment)
 
     def mount(self) -> None:
         words = [word for option in self.options for word in ("-o", option)]

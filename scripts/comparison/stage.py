@@ -10,6 +10,7 @@ from . import mount
 from .mount import Device
 from .process import Hang, Process
 from .program import Step
+from .replacing import Replacing
 from .sides import Side
 
 SCENE_SECONDS = 60
@@ -27,10 +28,14 @@ class Stage:
         placeholders: bool,
         ignored: Sequence[str] = (),
         has_rings: bool = False,
+        replaces: bool = False,
     ) -> None:
         self.work, self.is_root, self.placeholders = work, is_root, placeholders
         self.container, self.options = container, options
         self.has_rings = has_rings
+        # Whether the daemon is killed while programs run, and replaced.
+        self.replaces = replaces
+        self.replacing: Replacing | None = None
         # Attributes that are not compared.
         self.ignored = ignored
         self.reference = os.path.join(work, "beside")
@@ -46,8 +51,11 @@ class Stage:
 
     def mount(self, container: mount.Container) -> None:
         self.count += 1
-        self.device = Device(container, f"A{self.count}", self.options)
+        options = [*self.options, "survive"] if self.replaces else self.options
+        self.device = Device(container, f"A{self.count}", options)
         self.device.mount()
+        if self.replaces:
+            self.replacing = Replacing(self.device)
         self.point = self.device.point
 
     # Start trees
@@ -107,7 +115,10 @@ class Stage:
             self.housekeep(REMOUNT_SECONDS, "remount", self.point)
 
     def crash(self) -> None:
-        if self.device:
+        if self.device and self.replaces:
+            with self.device.guard:
+                self.device.kill()
+        elif self.device:
             self.device.kill()
             self.device.mount()
 
@@ -138,13 +149,20 @@ class Stage:
         """After a hang: abandons the mounts, and begins with new ones."""
         if self.container is None:
             return
+        self.end_replacing()
         for device in (self.device, self.other):
             if device:
                 device.abandon()
         self.other = None
         self.mount(self.container)
 
+    def end_replacing(self) -> None:
+        if self.replacing:
+            self.replacing.end()
+            self.replacing = None
+
     def close(self) -> None:
+        self.end_replacing()
         for device in (self.other, self.device):
             if device:
                 with contextlib.suppress(mount.Failure, Hang):
