@@ -76,7 +76,7 @@ extension Repair {
             attributes.size = now.size
             attributes.blocks = now.blocks
             if now.modified != row.backingModified { attributes.modified = now.modified }
-            attributes.changed = transaction.now
+            attributes.changed = changeTime(row, now, sameBytes: sameBytes)
             try transaction.update(attributes)
             _ = try transaction.markModified(row.number)
             // A file that was being written when the process ended is expected to differ.
@@ -86,6 +86,15 @@ extension Repair {
             }
         }
         if isEdited || now.changed != row.backingChanged { try rows.setBackingTimes(row.number, now) }
+    }
+
+    /// The ctime of a file that is not as the index has it.
+    private func changeTime(_ row: InodeRow, _ status: BackingStatus, sameBytes: Bool) -> Timestamp {
+        // Of a change outside the mount it is not known when it was made.
+        guard row.isModified else { return transaction.now }
+        // A write changes both times at once. Where the bytes are the same, it was one of our own calls that changed the
+        // backing file's.
+        return sameBytes ? row.attributes.changed : max(status.modified, row.attributes.changed)
     }
 
     /// Whether a file's bytes are exactly those that the container has for it.
