@@ -4,7 +4,9 @@ import Testing
 extension RealMount {
     /// With `-o survive`, programs do not notice that their daemon is killed.
     @Suite(
-        "Survival", .enabled(if: FileManager.default.isExecutableFile(atPath: supervisor), "\(supervisor) is not built")
+        "Survival",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: supervisor), "\(supervisor) is not built"),
+        .enabled(if: Requirement.resending, "the kernel does not send requests again, as Linux does from 6.9 on")
     )
     struct Survival {
         /// How often the daemon is killed in each scenario; more often with `DEWPOINT_LONG`.

@@ -40,6 +40,10 @@ enum Requirement {
     /// Whether programs may use io_uring.
     static let ioUring = says("rings.py", "possible")
 
+    /// Whether the kernel sends requests again that a killed daemon had read.
+    static let resending = ProcessInfo.processInfo.isOperatingSystemAtLeast(
+        OperatingSystemVersion(majorVersion: 6, minorVersion: 9, patchVersion: 0))
+
     /// Whether networks can be made for a test.
     static let networks = root && isInstalled("ip") && says("networks.py")
 
