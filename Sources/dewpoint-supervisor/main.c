@@ -74,6 +74,7 @@ static struct {
     pid_t daemon;
     struct timespec started;
     int is_serving;
+    /* Whether the daemon has said that it is about to be killed, to be replaced: that is no death that counts. */
     int is_replaced;
     int quick_deaths;
     long quick_seconds;

@@ -4,7 +4,7 @@ import random
 import threading
 import time
 
-from .mount import Device
+from .mount import Device, Failure
 
 # Between two kills at most. The shortest programs take some tenths of a second.
 LONGEST_SECONDS = 0.8
@@ -15,6 +15,7 @@ class Replacing:
     def __init__(self, device: Device) -> None:
         self.device = device
         self.done = threading.Event()
+        self.failure: Failure | None = None
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
@@ -23,9 +24,16 @@ class Replacing:
         choice = random.Random(time.monotonic_ns())
         while not self.done.wait(choice.uniform(0, LONGEST_SECONDS)):
             # Not while a command is answered: its connection ends with the daemon.
-            with self.device.guard:
-                self.device.kill()
+            try:
+                with self.device.guard:
+                    self.device.kill()
+            except Failure as failure:
+                self.failure = failure
+                return
 
     def end(self) -> None:
         self.done.set()
         self.thread.join(END_SECONDS)
+        if self.failure:
+            # Else the rest of the programs would be compared without what they are compared for.
+            raise self.failure

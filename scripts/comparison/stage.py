@@ -157,14 +157,16 @@ class Stage:
         self.mount(self.container)
 
     def end_replacing(self) -> None:
-        if self.replacing:
-            self.replacing.end()
-            self.replacing = None
+        replacing, self.replacing = self.replacing, None
+        if replacing:
+            replacing.end()
 
     def close(self) -> None:
-        self.end_replacing()
-        for device in (self.other, self.device):
-            if device:
-                with contextlib.suppress(mount.Failure, Hang):
-                    device.unmount()
-        shutil.rmtree(self.reference, ignore_errors=True)
+        try:
+            self.end_replacing()
+        finally:
+            for device in (self.other, self.device):
+                if device:
+                    with contextlib.suppress(mount.Failure, Hang):
+                        device.unmount()
+            shutil.rmtree(self.reference, ignore_errors=True)

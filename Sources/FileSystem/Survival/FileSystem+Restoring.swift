@@ -68,7 +68,7 @@ extension FileSystem {
         handle.restoreLockOwners()
         let request = OpenRequest(inode: record.inode, flags: record.flags, caller: record.caller)
         guard request.isWriting else { return }
-        // Whoever has it open writes on.
+        // A program that has the file open for writing may go on writing.
         try locking.manager.admit(
             record.inode, by: LockManager.writer(handle, process: process), isRewriting: request.isRewriting)
     }
