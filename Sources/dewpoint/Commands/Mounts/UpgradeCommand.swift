@@ -68,8 +68,17 @@ struct UpgradeCommand: AsyncParsableCommand {
     private func successor(of process: Int32, _ place: MountedPath) async throws -> ContainerStatus {
         let start = ContinuousClock.now
         while ContinuousClock.now < start + Self.limit {
-            if let status = try? await place.send(ContainerStatusRequest()), status.processID != process {
-                return status
+            do {
+                let status = try await place.send(ContainerStatusRequest())
+                if status.processID != process { return status }
+            } catch {
+                // The old one ends, or the new one begins.
+                if case .dead = MountCondition(unanswering: place.mount) {
+                    throw CommandFailure(
+                        .failed,
+                        "\(place.mount.mountpoint) has ended, as the installed program could not take it over; see its log, "
+                            + "and mount it again")
+                }
             }
             try await Task.sleep(for: Self.pollInterval)
         }
