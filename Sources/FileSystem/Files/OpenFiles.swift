@@ -88,10 +88,9 @@ package final class OpenFiles: Sendable {
     private func add(
         _ id: HandleID, _ inode: OpenInode, flags: Int32, by opener: Caller, to state: inout State
     ) -> OpenHandle {
-        let record = HandleSlots.Record(
-            handle: id, inode: inode.number, flags: flags, access: inode.access, caller: opener)
-        let handle = OpenHandle(
-            id: id, inode: inode, flags: flags, opener: opener, slot: slots?.insert(record), of: slots)
+        let slot = slots?.insert(
+            HandleSlots.Record(handle: id, inode: inode.number, flags: flags, access: inode.access, caller: opener))
+        let handle = OpenHandle(id: id, inode: inode, flags: flags, opener: opener, slot: slot, of: slots)
         Self.add(handle, to: &state)
         return handle
     }
