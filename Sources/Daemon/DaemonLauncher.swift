@@ -209,7 +209,7 @@ extension DaemonLauncher {
 
         let program = Self.program()
         // A program that was replaced has no name by which it could be started anew.
-        let supervisor = program == Self.replacedProgram ? nil : supervisor
+        let supervisor = program == OwnProgram.link ? nil : supervisor
         let words = (supervisor.map { [$0, program] } ?? ["dewpoint"]) + arguments
         var argv = words.map { strdup($0) } + [nil]
         var environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -222,15 +222,10 @@ extension DaemonLauncher {
         return child
     }
 
-    /// The path of this program. Its name rather than `/proc/self/exe`, so that `ps` shows it, unless it was replaced
+    /// The path of this program. Its name rather than the link to it, so that `ps` shows it, unless it was replaced
     /// meanwhile.
     static func program() -> String {
-        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &target, target.count)
-        guard count > 0 else { return replacedProgram }
-        let path = String(decoding: target[..<count], as: UTF8.self)
-        return access(path, X_OK) == 0 ? path : replacedProgram
+        guard let path = OwnProgram.path, access(path, X_OK) == 0 else { return OwnProgram.link }
+        return path
     }
-
-    private static let replacedProgram = "/proc/self/exe"
 }

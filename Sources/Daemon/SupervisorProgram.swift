@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// Where the program `dewpoint-supervisor` is.
 enum SupervisorProgram {
@@ -10,15 +11,7 @@ enum SupervisorProgram {
 
     /// - Returns: `nil` when it is not installed.
     static func find() -> String? {
-        let chosen = getenv(variable).map { String(cString: $0) }
-        return (chosen.map { [$0] } ?? places.map { "\(directory)/\($0)" }).first { access($0, X_OK) == 0 }
-    }
-
-    /// That of this program.
-    private static var directory: String {
-        var own = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &own, own.count)
-        let parts = own.prefix(max(count, 0)).split(separator: UInt8(ascii: "/")).dropLast()
-        return "/" + parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+        let chosen = getenv(variable).map { [String(cString: $0)] }
+        return (chosen ?? places.map(OwnProgram.path(beside:))).first { access($0, X_OK) == 0 }
     }
 }

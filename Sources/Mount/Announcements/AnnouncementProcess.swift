@@ -42,7 +42,7 @@ final class AnnouncementProcess {
         environment.append(nil)
         defer { environment.forEach { free($0) } }
         var process: pid_t = 0
-        let failure = posix_spawn(&process, "/proc/self/exe", &actions, nil, words, environment)
+        let failure = posix_spawn(&process, OwnProgram.link, &actions, nil, words, environment)
         guard failure == 0 else { throw .notStarted(errno: failure) }
         identifier = process
         self.orders = orders

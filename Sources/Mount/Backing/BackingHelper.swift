@@ -41,11 +41,7 @@ final class BackingHelper: Sendable {
     static func start() throws(Failure) -> BackingHelper { try BackingHelper(at: path) }
 
     private static var path: String {
-        if let chosen = getenv(variable) { return String(cString: chosen) }
-        var own = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &own, own.count)
-        let directory = own.prefix(max(count, 0)).split(separator: UInt8(ascii: "/")).dropLast()
-        return "/" + (directory.map { String(decoding: $0, as: UTF8.self) } + [installedPath]).joined(separator: "/")
+        getenv(variable).map { String(cString: $0) } ?? OwnProgram.path(beside: installedPath)
     }
 
     init(at path: String) throws(Failure) {
