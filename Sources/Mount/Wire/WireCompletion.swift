@@ -36,7 +36,7 @@ final class WireCompletion: Sendable {
     }
 
     /// The offsets of the values, in bytes.
-    private enum Layout {
+    enum Layout {
         // fuse_in_header, then fuse_init_in
         static let requestOperation = 4
         static let requestUnique = 8
@@ -74,10 +74,12 @@ final class WireCompletion: Sendable {
 
     private let wanted: Extensions
     /// What is kept for the next daemon; `nil` where the mount ends with this one.
-    private let survival: Survival?
+    let survival: Survival?
     private let handshake = Mutex<Handshake?>(nil)
     /// Set once INIT is answered: from then on requests and replies pass through unread.
-    private let isSettled = Atomic<Bool>(false)
+    let isSettled = Atomic<Bool>(false)
+    /// Whether requests may come again: then their numbers are kept.
+    let isResending = Atomic<Bool>(false)
 
     /// - Parameter wanted: Requested if the kernel offers it.
     init(wanted: Extensions, survival: Survival? = nil) {
@@ -149,7 +151,7 @@ final class WireCompletion: Sendable {
         let pieces = UnsafeMutableBufferPointer(start: vector, count: Int(count))
         if !isSettled.load(ordering: .relaxed), completeInit(pieces) { return settle(file, vector, count) }
         Self.completeOpen(pieces)
-        if let survival, pthread_getspecific(Self.notifying) != nil,
+        if let survival, Self.notifying.value != nil,
             let result = survival.notifications?.write(pieces)
         {
             return result
@@ -158,14 +160,10 @@ final class WireCompletion: Sendable {
     }
 
     /// Set in the thread that sends nothing but notifications, which may wait.
-    private static let notifying: pthread_key_t = {
-        var key = pthread_key_t()
-        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
-        return key
-    }()
+    private static let notifying = ThreadPointer()
 
     /// From now on this thread sends nothing but notifications.
-    static func beginNotifying() { pthread_setspecific(notifying, UnsafeRawPointer(bitPattern: 1)) }
+    static func beginNotifying() { notifying.value = UnsafeRawPointer(bitPattern: 1) }
 
     /// Sends a notification that libfuse does not know, from the thread of ``beginNotifying()``.
     func notify(_ bytes: UnsafeRawBufferPointer, _ session: OpaquePointer) {
@@ -177,12 +175,13 @@ final class WireCompletion: Sendable {
     /// Sends the reply to INIT, unless the kernel has had one.
     private func settle(_ file: Int32, _ vector: UnsafeMutablePointer<iovec>?, _ count: Int32) -> Int {
         guard let survival else { return writev(file, vector, count) }
+        isResending.store(agreed.contains(.resending), ordering: .relaxed)
         if survival.slots.isAdopted {
             return UnsafeMutableBufferPointer(start: vector, count: Int(count)).reduce(0) { $0 + $1.iov_len }
         }
         let result = writev(file, vector, count)
         // Only from here on there is something to go on with.
-        if result > 0, agreed.contains(.resending) { survival.keep(connection: file) }
+        if result > 0, isResending.load(ordering: .relaxed) { survival.keep(connection: file) }
         return result
     }
 
@@ -205,97 +204,24 @@ final class WireCompletion: Sendable {
         return true
     }
 
-    // MARK: Requests that come again
-
-    /// The number of the request that this thread has read last.
-    static var lastRequest: RequestNumber {
-        RequestNumber(rawValue: UInt64(UInt(bitPattern: pthread_getspecific(readRequest))))
-    }
-
-    private static let readRequest: pthread_key_t = {
-        var key = pthread_key_t()
-        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
-        return key
-    }()
-
-    /// Reads a request and notes its number. The first one of a daemon that takes the place of another is the kernel's INIT,
-    /// which libfuse must see, and which the kernel sends only once.
-    private func receiveNumbered(_ file: Int32, _ buffer: UnsafeMutableRawPointer?, _ byteCount: Int) -> Int {
-        guard let survival, let buffer else { return read(file, buffer, byteCount) }
-        if survival.slots.isAdopted, !isSettled.load(ordering: .relaxed) {
-            let request = survival.slots.initRequest
-            guard request.count <= byteCount else { return 0 }
-            UnsafeMutableRawBufferPointer(start: buffer, count: byteCount).copyBytes(from: request)
-            return request.count
-        }
-        Self.populate(buffer, byteCount)
-        var result: Int
-        repeat { result = read(file, buffer, byteCount) } while result > 0 && refuses(buffer, result, file)
-        guard result >= Layout.requestBody else { return result }
-        let unique = buffer.loadUnaligned(fromByteOffset: Layout.requestUnique, as: UInt64.self)
-        pthread_setspecific(Self.readRequest, UnsafeRawPointer(bitPattern: UInt(unique)))
-        return result
-    }
-
-    /// The buffer of this thread, once it has its memory.
-    private static let populated: pthread_key_t = {
-        var key = pthread_key_t()
-        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
-        return key
-    }()
-
-    private static let pageByteCount = 4096
-
-    /// Gives a buffer all its memory. A request for which the kernel has to find memory fails with EIO if the thread that
-    /// reads it is killed meanwhile: it finds none for one that is dying. Related: `fuse_copy_fill` in Linux, fs/fuse/dev.c.
-    private static func populate(_ buffer: UnsafeMutableRawPointer, _ byteCount: Int) {
-        guard pthread_getspecific(populated) != buffer else { return }
-        for offset in stride(from: 0, to: byteCount, by: pageByteCount) {
-            buffer.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self)
-        }
-        pthread_setspecific(populated, buffer)
-    }
-
-    /// Requests without an answer: FORGET, INTERRUPT, BATCH_FORGET.
-    private static let unanswered: Set<UInt32> = [2, 36, 42]
-
-    /// Refuses a request of the process that announced changes for the daemon before: for this one it is any program, and
-    /// its calls would be carried out.
-    private func refuses(_ request: UnsafeMutableRawPointer, _ byteCount: Int, _ file: Int32) -> Bool {
-        guard let helper = survival?.earlierHelper, helper != 0, byteCount >= Layout.requestBody,
-            request.loadUnaligned(fromByteOffset: Layout.requestProcess, as: Int32.self) == helper
-        else { return false }
-        let operation = request.loadUnaligned(fromByteOffset: Layout.requestOperation, as: UInt32.self)
-        let unique = request.loadUnaligned(fromByteOffset: Layout.requestUnique, as: UInt64.self)
-        guard !Self.unanswered.contains(operation), RequestNumber(rawValue: unique).isRepeated else { return false }
-        // fuse_out_header: length, error, unique.
-        var reply = (UInt32(Layout.replyHeaderByteCount), -EPERM, unique)
-        _ = withUnsafeBytes(of: &reply) { write(file, $0.baseAddress!, $0.count) }
-        return true
-    }
-
     // MARK: OPEN and CREATE
 
     /// The completion of the reply that this thread is about to send. libfuse sends a reply on the calling thread, so
     /// the thread identifies the reply.
-    private static let pendingOpen: pthread_key_t = {
-        var key = pthread_key_t()
-        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
-        return key
-    }()
+    private static let pendingOpen = ThreadPointer()
 
     /// Completes the one OPEN or CREATE reply that `reply` sends.
     static func completing<Result>(_ completion: OpenCompletion?, _ reply: () -> Result) -> Result {
         guard var completion else { return reply() }
         return withUnsafeMutablePointer(to: &completion) { pointer in
-            pthread_setspecific(pendingOpen, pointer)
-            defer { pthread_setspecific(pendingOpen, nil) }
+            pendingOpen.value = UnsafeRawPointer(pointer)
+            defer { pendingOpen.value = nil }
             return reply()
         }
     }
 
     private static func completeOpen(_ pieces: UnsafeMutableBufferPointer<iovec>) {
-        guard let pointer = pthread_getspecific(pendingOpen) else { return }
+        guard let pointer = pendingOpen.value else { return }
         // `fuse_open_out` is the last part of the replies to both OPEN and CREATE. An error has no second part.
         guard pieces.count == 2, let base = pieces[1].iov_base, pieces[1].iov_len >= Layout.openReplyByteCount else {
             return
