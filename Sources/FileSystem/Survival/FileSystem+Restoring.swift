@@ -130,13 +130,16 @@ extension FileSystem {
     }
 
     /// Opens the file that a repeated request has created.
+    ///
+    /// - Parameter isNameless: Whether the request creates a file without a name. The daemon before may have been killed before
+    ///   it noted that of the handle.
     package func openCreated(
-        _ number: InodeNumber, flags: Int32, by caller: Caller
+        _ number: InodeNumber, isNameless: Bool, flags: Int32, by caller: Caller
     ) throws(FileError) -> (Attributes, OpenedFile) {
-        let wasNameless = files.orphans.isNameless(number)
+        if isNameless { files.orphans.insertNameless(number) }
         let request = OpenRequest(inode: number, flags: flags, caller: caller)
         let opened = try openRepeated(request)
-        if wasNameless { files.open.noteNameless(opened.handle) }
+        if isNameless { files.open.noteNameless(opened.handle) }
         return (try current(of: number), opened)
     }
 }

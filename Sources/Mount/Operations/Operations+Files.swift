@@ -72,14 +72,15 @@ extension Operations {
         }
         let caller = request.caller
         let flags = information.flags
+        let isNameless = isNamelessFile(name)
         if let made = madeBefore(request) {
             return request.answer { () throws(FileError) in
-                try request.fileSystem.openCreated(made, flags: flags, by: caller)
+                try request.fileSystem.openCreated(made, isNameless: isNameless, flags: flags, by: caller)
             } with: { reply, created in
                 took(created, reply, request.session, information, by: caller)
             }
         }
-        if isNamelessFile(name) {
+        if isNameless {
             return request.answerInWholeTree { () throws(FileError) in
                 Answer.ready(try request.fileSystem.createNameless(in: parent, mode: mode, flags: flags, by: caller))
             } with: { reply, created in

@@ -342,6 +342,33 @@ def names(mount: Mount) -> None:
         together(*[lambda number=number: work(number, done) for number in range(3)])
 
 
+def nameless(mount: Mount) -> None:
+    """A file that is made without a name gets one, wherever in its making the daemon is killed."""
+
+    def work(number: int, done: threading.Event) -> None:
+        directory = mount.path(f"nameless-{number}")
+        os.mkdir(directory)
+        count = 0
+        while not done.is_set():
+            count += 1
+            path, text = os.path.join(directory, f"{count}"), f"{number} {count}".encode()
+            file = os.open(directory, O_TMPFILE | os.O_RDWR, 0o644)
+            if count % 2 == 0:
+                os.write(file, text)
+            link_by_descriptor(file, path)
+            if count % 2 == 1:
+                os.write(file, text)
+            assert os.fstat(file).st_nlink == 1
+            os.close(file)
+            assert get(path) == text
+            os.unlink(path)
+            assert os.listdir(directory) == []
+        print(f"{count} files without a name")
+
+    with mount.killing() as done:
+        together(*[lambda number=number: work(number, done) for number in range(4)])
+
+
 def appending(mount: Mount) -> None:
     """What is appended is appended once, also by two at a time."""
 
@@ -538,6 +565,7 @@ SCENARIOS: dict[str, Callable[[Mount], None]] = {
         listing,
         locks,
         names,
+        nameless,
         appending,
         databases,
         programs,

@@ -46,7 +46,7 @@ extension RealMount {
 
         @Test(.timeLimit(.minutes(30)), arguments: ["survive", "survive,off=all"])
         func `names are made and removed once`(options: String) async throws {
-            try await run("names", options: options)
+            try await run("names", "nameless", options: options)
         }
 
         @Test(.timeLimit(.minutes(30)), arguments: ["survive", "survive,off=all"])
