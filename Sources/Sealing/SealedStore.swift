@@ -122,12 +122,16 @@ package struct SealedStore: ObjectStore {
             if clipped.isEmpty { return .empty(key) }
             return opened(source, header, segments: segments, range: clipped, key: key, start: rest)
         }
-        async let body = result { () async throws(StoreError) in try await self.load(key, wanted) }
+        // With its first bytes: otherwise they would be on their way only once the header is there.
+        async let body = result { () async throws(StoreError) in
+            let source = try await self.load(key, wanted)
+            return (source, try await source.next() ?? [])
+        }
         let header = try await self.header(from: load(key, 0..<start), key: key).0
-        let source = try await body.get()
+        let (source, piece) = try await body.get()
         let clipped = range.clamped(to: 0..<header.layout.byteCount)
         if clipped.isEmpty { return .empty(key) }
-        return opened(source, header, segments: segments, range: clipped, key: key)
+        return opened(source, header, segments: segments, range: clipped, key: key, start: piece)
     }
 
     private func segments(

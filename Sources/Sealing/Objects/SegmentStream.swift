@@ -54,9 +54,13 @@ final class SegmentStream: Sendable {
                     state.isAtEnd = true
                     return state.next < end
                 }
-                if state.used > 0 { state.buffer.removeFirst(state.used) }
+                if state.used == state.buffer.count {
+                    state.buffer = piece
+                } else {
+                    if state.used > 0 { state.buffer.removeFirst(state.used) }
+                    state.buffer += piece
+                }
                 state.used = 0
-                state.buffer += piece
                 return state.next == end
             }
             // Cut, or continued.
