@@ -75,6 +75,10 @@ long long CLinux_born(const char *path) {
     return status.stx_btime.tv_sec * 1000000000LL + status.stx_btime.tv_nsec;
 }
 
+int CLinux_fremovexattr(int file, const char *name) {
+    return fremovexattr(file, name);
+}
+
 int CLinux_fsetxattr(int file, const char *name, const void *value, size_t byteCount, int flags) {
     return fsetxattr(file, name, value, byteCount, flags);
 }

@@ -32,15 +32,21 @@ package struct DaemonLauncher: Sendable {
     private let state: StateDirectory
     /// The supervisor that starts it, and starts it anew when it is killed; `nil` for none.
     private let supervisor: String?
+    private let answerLimit: Duration
 
     /// - Parameters:
     ///   - arguments: Of this program, which make it serve in the foreground and report to ``readyDescriptor``. All paths
     ///     are absolute.
     ///   - survives: Whether it is started anew when it is killed.
-    package init(arguments: [String], mountpoint: String, state: StateDirectory, survives: Bool = false) {
+    ///   - answerLimit: How long the mount may take to answer.
+    package init(
+        arguments: [String], mountpoint: String, state: StateDirectory, survives: Bool = false,
+        answerLimit: Duration = Self.answerLimit
+    ) {
         self.arguments = arguments
         self.mountpoint = mountpoint
         self.state = state
+        self.answerLimit = answerLimit
         supervisor = survives ? SupervisorProgram.find() : nil
     }
 
@@ -60,7 +66,7 @@ package struct DaemonLauncher: Sendable {
             close(ends.read)
             throw error
         }
-        let deadline = ContinuousClock.now + Self.answerLimit
+        let deadline = ContinuousClock.now + answerLimit
         do {
             let notice = try awaitReady(ends.read, child, deadline: deadline)
             try awaitAnswer(child, deadline: deadline)
@@ -69,7 +75,7 @@ package struct DaemonLauncher: Sendable {
             kill(child.process, SIGTERM)
             throw Failure(
                 sentence:
-                    "the mount does not answer: \(error.what) took more than \(Self.answerLimit); see \(state.log)",
+                    "the mount does not answer: \(error.what) took more than \(answerLimit); see \(state.log)",
                 exitStatus: nil)
         }
     }

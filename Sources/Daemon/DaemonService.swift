@@ -34,6 +34,8 @@ package struct DaemonService: Sendable {
     private let notification: ServiceNotification
     /// `nil` where the mount ends with this daemon.
     private let survival: Survival?
+    /// Whether the directory at the mountpoint becomes the contents of the mount.
+    private let takesDirectory: Bool
     private let logLevel: LogLevel
     private let logger: Logger
 
@@ -42,9 +44,11 @@ package struct DaemonService: Sendable {
     ///   - deviceName: The human-readable name under which other devices see this one's changes.
     ///   - notification: To the service manager that started the daemon.
     ///   - survival: What goes on when the daemon is killed; `nil` where the mount ends with it.
+    ///   - takesDirectory: Whether what is in the directory at the mountpoint becomes the contents of the mount, of a new
+    ///     container.
     package init(
         remote: RemoteContainer, mountpoint: String, state: StateDirectory, deviceName: String, options: DaemonOptions,
-        notification: ServiceNotification, survival: Survival? = nil
+        notification: ServiceNotification, survival: Survival? = nil, takesDirectory: Bool = false
     ) {
         self.remote = remote
         self.mountpoint = mountpoint
@@ -56,6 +60,7 @@ package struct DaemonService: Sendable {
         self.options = options
         self.notification = notification
         self.survival = survival
+        self.takesDirectory = takesDirectory
         logLevel = LogLevel(options.logLevel)
         logger = Self.logger("daemon", logLevel)
     }
@@ -98,9 +103,14 @@ package struct DaemonService: Sendable {
             throw DaemonError(.denied, error.detail)
         }
         if let port = options.metricsPort { try MetricsServer.check(port: port) }
+        let taking = try await DirectoryTaking(
+            at: mountpoint, isAsked: takesDirectory, into: fileSystem, remote: remote, logger: logger)
+        var mountOptions = options.mount
+        if taking != nil { mountOptions.allowsNonEmpty = true }
         let session = FileSystemSession(
-            fileSystem: fileSystem, options: options.mount, survival: survival, logger: labelled("mount"))
+            fileSystem: fileSystem, options: mountOptions, survival: survival, logger: labelled("mount"))
         try begin(session, fileSystem)
+        if let taking { try await take(taking, session, fileSystem) }
         if survival?.isResumed == true { settleLater(fileSystem) }
         if options.survives, survival == nil { noteNoSupervisor(fileSystem) }
         let logger = logger
@@ -156,6 +166,20 @@ package struct DaemonService: Sendable {
             try session.resume(at: mountpoint, with: backings)
         } catch {
             throw DaemonError(error)
+        }
+    }
+
+    private func take(
+        _ taking: DirectoryTaking, _ session: FileSystemSession, _ fileSystem: FileSystem
+    ) async throws {
+        do throws(FileError) {
+            notification.status("taking over \(mountpoint)")
+            try taking.run(fileSystem)
+        } catch {
+            // What waits for the mount must find the directory again.
+            session.stop()
+            await session.waitForEnd()
+            throw DaemonError(.cannotCreate, "\(mountpoint) cannot be taken over: \(error.detail)")
         }
     }
 

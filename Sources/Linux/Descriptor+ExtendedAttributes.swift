@@ -21,10 +21,22 @@ extension Descriptor {
         }
     }
 
+    /// Related: fremovexattr(2).
+    package func removeExtendedAttribute(_ name: String) throws(FileError) {
+        try SystemCalls.check("removexattr", name) { CLinux_fremovexattr(rawValue, name) }
+    }
+
     /// Empty if the file system supports none. Related: flistxattr(2).
     package var extendedAttributeNames: [String] {
         var names = [UInt8](repeating: 0, count: Self.attributeByteLimit)
         let count = CLinux_flistxattr(rawValue, &names, names.count)
         return names.prefix(max(count, 0)).split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// Those that are synced: `user.*`, except our own.
+    package var userAttributeNames: [String] {
+        extendedAttributeNames.filter {
+            $0.utf8.starts(with: "user.".utf8) && !$0.utf8.starts(with: "user.dewpoint.".utf8)
+        }
     }
 }

@@ -56,6 +56,18 @@ final class SourceDirectory: Sendable {
         Status(try SystemCalls.entry(Self.terminated(name), in: descriptor))
     }
 
+    /// Everything that `fstatat(2)` says.
+    func object(_ name: [UInt8]) throws(FileError) -> ObjectStatus {
+        try SystemCalls.entry(Self.terminated(name), in: descriptor)
+    }
+
+    /// Whether it may not be renamed, whoever asks. Related: `statx(2)`, `STATX_ATTR_IMMUTABLE`; chattr(1).
+    func isFixed(_ name: [UInt8]) throws(FileError) -> Bool {
+        let text = String(decoding: name, as: UTF8.self)
+        let attributes = try SystemCalls.extendedStatus(text, in: descriptor, mask: 0).stx_attributes
+        return attributes & UInt64(STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND) != 0
+    }
+
     func directory(_ name: [UInt8]) throws(FileError) -> SourceDirectory {
         SourceDirectory(try openDirectory(name), path: path(of: name))
     }
@@ -86,8 +98,7 @@ final class SourceDirectory: Sendable {
     /// Related: `flistxattr(2)`, `fgetxattr(2)`.
     static func attributes(of file: Descriptor) throws(FileError) -> [AttributeName: Data] {
         var attributes: [AttributeName: Data] = [:]
-        for name in file.extendedAttributeNames where name.utf8.starts(with: "user.".utf8) {
-            if name.utf8.starts(with: "user.dewpoint.".utf8) { continue }
+        for name in file.userAttributeNames {
             // Removed since it was listed.
             guard let value = file.extendedAttribute(name) else { continue }
             attributes[AttributeName(name)] = Data(value)
@@ -107,16 +118,7 @@ final class SourceDirectory: Sendable {
 
 extension SourceDirectory.Status {
     init(_ status: ObjectStatus) {
-        kind =
-            switch status.kind {
-            case S_IFREG: .file
-            case S_IFDIR: .directory
-            case S_IFLNK: .symbolicLink
-            case S_IFIFO: .fifo
-            case S_IFSOCK: .socket
-            case S_IFCHR: .characterDevice
-            default: .blockDevice
-            }
+        kind = ItemKind(status)
         mode = UInt16(status.mode & 0o7777)
         size = status.size
         modified = status.modified

@@ -28,6 +28,7 @@ struct Dewpoint: AsyncParsableCommand {
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
             MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
             LogLevelCommand.self, UpgradeCommand.self, DiagnoseCommand.self, ResetCommand.self, RecoverCommand.self,
+            TakeCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

@@ -48,6 +48,7 @@ int CLinux_statx(int directory, const char *name, int flags, unsigned int mask, 
    errors. Symbolic links are not followed. Without `struct statx`, for modules that use times of Glibc. */
 long long CLinux_born(const char *path);
 
+int CLinux_fremovexattr(int file, const char *name);
 int CLinux_fsetxattr(int file, const char *name, const void *value, size_t byteCount, int flags);
 ssize_t CLinux_fgetxattr(int file, const char *name, void *value, size_t capacity);
 ssize_t CLinux_flistxattr(int file, void *names, size_t capacity);

@@ -70,6 +70,9 @@ extension DaemonOptions {
         set { (fileSystem.isReadOnly, mount.isReadOnly) = (newValue, newValue) }
     }
 
+    /// Patterns of new items that stay on this machine, after the usual ones.
+    package var ignoredPatterns: [String] { fileSystem.ignoredPatterns }
+
     /// Fast paths of the kernel and of the file system that are turned off.
     package var off: Set<FastPath> {
         get { fileSystem.off }

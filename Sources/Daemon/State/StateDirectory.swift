@@ -54,6 +54,24 @@ package struct StateDirectory: Hashable, Sendable {
         }
     }
 
+    /// Whether it is, or would be, on the same file system as a directory.
+    package func isOnFileSystem(of directory: String) throws(DaemonError) -> Bool {
+        do throws(FileError) {
+            let wanted = try Descriptor(directory, O_RDONLY | O_DIRECTORY, as: directory).status().device
+            var components = ItemPath(path).components
+            while true {
+                let place = "/" + components.joined(separator: "/")
+                do throws(FileError) {
+                    return try Descriptor(place, O_RDONLY | O_DIRECTORY, as: place).status().device == wanted
+                } catch {
+                    guard error.code == .notFound, components.popLast() != nil else { throw error }
+                }
+            }
+        } catch {
+            throw DaemonError(error, state: path)
+        }
+    }
+
     package var log: String { "\(path)/daemon.log" }
     private var note: String { "\(path)/daemon.json" }
 

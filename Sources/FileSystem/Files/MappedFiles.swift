@@ -68,6 +68,15 @@ package final class MappedFiles: Sendable {
         }
     }
 
+    /// A file that is not open here, and may be elsewhere since before it was one of the mount.
+    ///
+    /// - Parameter descriptor: The backing file, open for reading alone.
+    func noteIfOpenForWriting(_ number: InodeNumber, _ descriptor: Descriptor) {
+        guard descriptor.isOpenForWriting else { return }
+        entries.withLock { $0[number] = Entry(descriptor: descriptor) }
+        wake()
+    }
+
     /// Drops what nobody can write to, and is recorded as it is.
     private func dropUnmapped() {
         for (number, entry) in entries.withLock({ $0 }) where entry.descriptor.lease() == .granted {

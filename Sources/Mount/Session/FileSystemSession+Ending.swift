@@ -53,6 +53,17 @@ extension FileSystemSession {
         }
     }
 
+    /// Waits until a mount that was stopped is gone.
+    package func waitForEnd() async {
+        await withCheckedContinuation { continuation in
+            DedicatedThread.start(named: "dewpoint-wait") { [self] in
+                ended.wait()
+                ended.signal()
+                continuation.resume()
+            }
+        }
+    }
+
     private func unmount(_ connection: Connection) {
         announcer?.end()
         if detach(connection, lazily: false) {

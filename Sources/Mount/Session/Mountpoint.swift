@@ -70,6 +70,14 @@ package enum Mountpoint {
         try? SystemCalls.syncFileSystem(of: root)
     }
 
+    /// Unmounts what is mounted at a path if its daemon is dead.
+    package static func removeDead(_ path: String) throws(MountError) {
+        guard let mount = MountTable.current().mount(at: path), mount.type.hasPrefix("fuse"), isDead(path) else {
+            return
+        }
+        try removeStaleMounts(at: path)
+    }
+
     private static func removeStaleMounts(at path: String) throws(MountError) {
         for _ in 0..<staleMountLimit {
             guard let mount = MountTable.current().mount(at: path), mount.type.hasPrefix("fuse"), isDead(path) else {

@@ -38,7 +38,11 @@ extension Replica {
         DiskReserve.makeRoomToOpen(state)
         try StateDisk.check(state)
         let before = lock.before()
-        try BackingAbsence.checkIndex(of: state)
+        // Until the index has what is in `files/`, neither says anything about the other: see ``take(_:at:)``.
+        let taking = try TreeTaking(of: state.path)
+        if let refusal = taking?.refusal { throw refusal }
+        let isTaking = taking != nil
+        if !isTaking { try BackingAbsence.checkIndex(of: state) }
         let (writer, unmade) = try translated { try openIndex(state, redoing: before == .orderly ? nil : state) }
         let readers = try translated {
             try IndexReaders(limit: readerLimit) {
@@ -46,12 +50,13 @@ extension Replica {
             }
         }
         let device = try translated { try introduce(writer, container, environment) }
-        try translated { try openFiles(state, writer) }
+        try translated { try openFiles(state, writer, isTaking: isTaking) }
         for directory in [state.staging, state.downloads, state.removed, state.aside] { try makeDirectories(directory) }
         let backing = try BackingDirectory(state, makeNumber: environment.makeNumber)
         // From here on, ending without close() leaves the marker.
         try lock.writeRunningMarker()
-        var outcome = try Repair.run(writer, state, backing, environment, before: before)
+        var outcome =
+            isTaking ? Repair.Outcome() : try Repair.run(writer, state, backing, environment, before: before)
         if let unmade { outcome.report.lines.append(unmade) }
         let log = try Descriptor(state.log, O_RDONLY)
         let (applied, quota) = try translated {
@@ -207,7 +212,7 @@ extension Replica {
     }
 
     /// Verifies that `files/` is the directory that the index knows, or creates it.
-    private static func openFiles(_ state: ReplicaDirectory, _ writer: DatabaseQueue) throws {
+    private static func openFiles(_ state: ReplicaDirectory, _ writer: DatabaseQueue, isTaking: Bool) throws {
         try writer.write { database in
             let rows = Rows(database: database)
             let known: BackingIdentity? = try rows.meta(.filesInode, as: Int64.self).map {
@@ -216,7 +221,8 @@ extension Replica {
             let holdsBytes = try rows.exists("SELECT 1 FROM inodes WHERE local = 1 AND kind = 0 LIMIT 1", [])
             if let present = try presentFiles(state) {
                 if let known, known.matches(present.identity) {
-                    return try BackingAbsence.checkContents(of: state, rows)
+                    if !isTaking { try BackingAbsence.checkContents(of: state, rows) }
+                    return
                 }
                 // Even a copy that has no bytes is refused: two states of one device would take each other's changes
                 // for their own.

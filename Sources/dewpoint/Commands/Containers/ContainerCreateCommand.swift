@@ -69,20 +69,14 @@ struct ContainerCreateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let identifier = ContainerIdentifier(id) else {
-            throw CommandFailure(
-                .usage,
-                "\(id) is not an identifier: write iCloud., then letters, digits, - and dots, as in iCloud.com.example.Notes"
-            )
-        }
-        let name = name ?? String(id.split(separator: ".").last ?? "")
+        let identifier = try ContainerIdentifier(argument: id)
+        let name = name ?? ContainerIdentity.defaultName(of: identifier)
         guard 1...Self.nameByteLimit ~= name.utf8.count else {
             throw CommandFailure(.usage, "the name must have 1 to \(Self.nameByteLimit) bytes")
         }
         let quota = try quota.map { try ContainerQuota(argument: $0) }
-        let now = Date().timeIntervalSince1970
         let identity = ContainerIdentity(
-            id: identifier, uuid: UUID(), created: Timestamp(seconds: Int64(now), nanoseconds: 0),
+            new: identifier,
             settings: .init(
                 name: name, documentScopePublic: documentScopePublic, folderLevels: folderLevels.levels,
                 quota: quota))

@@ -59,6 +59,10 @@ struct MountCommand: AsyncParsableCommand {
     @Option(help: .hidden)
     var readyFd: Int32?
 
+    /// See ``TakeCommand``.
+    @Flag(help: .hidden)
+    var take = false
+
     func validate() throws {
         if all {
             if source != nil { throw ValidationError("give either --all or what to mount") }
@@ -111,6 +115,7 @@ struct MountCommand: AsyncParsableCommand {
         plan.deviceName = deviceName ?? plan.deviceName
         plan.options += options
         plan.passphrase = passphrase
+        plan.takesDirectory = take
     }
 
     /// A mount that fails does not stop the others.

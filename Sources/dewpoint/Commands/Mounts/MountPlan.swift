@@ -38,6 +38,8 @@ struct MountPlan {
     }
 
     private var createsMountpoint = false
+    /// Whether what is in the mountpoint becomes the contents of the mount; see ``TakeCommand``.
+    var takesDirectory = false
 
     /// The longest device name in bytes; see the container format.
     static let deviceNameByteLimit = NamedMount.deviceNameByteLimit
@@ -57,7 +59,7 @@ struct MountPlan {
                 location, state: state, link: options.link, asksAccess: survival?.isResumed != true)
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state, deviceName: chosenDeviceName(state), options: options,
-                notification: notification, survival: survival)
+                notification: notification, survival: survival, takesDirectory: takesDirectory)
             try await service.run { readiness.ready(notice: service.notice) }
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "the daemon failed: \(error)")
@@ -75,12 +77,14 @@ struct MountPlan {
         let state = try await prepared(location)
         var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName(state)]
         arguments += location.options
+        if takesDirectory { arguments.append("--take") }
         for option in options { arguments += ["-o", option] }
         // After `--` nothing is parsed as an option, whatever it begins with.
         arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
         do {
             let notice = try DaemonLauncher(
-                arguments: arguments, mountpoint: place, state: state, survives: survives
+                arguments: arguments, mountpoint: place, state: state, survives: survives,
+                answerLimit: takesDirectory ? Self.takingLimit : DaemonLauncher.answerLimit
             ).launch()
             if let notice { CommandFailure.say(notice) }
         } catch {
@@ -88,6 +92,9 @@ struct MountPlan {
             throw await MountPlaces.explained(failure, url: url, state: state.path, mountpoint: place)
         }
     }
+
+    /// How long a directory may take to be taken over: an hour, for some hundred million items.
+    private static let takingLimit = Duration.seconds(3600)
 
     /// The mountpoint as the kernel will list it.
     private func place() throws -> String {
@@ -111,12 +118,12 @@ struct MountPlan {
     }
 
     /// The location of the container, with everything that the daemon must know about it.
-    private func location() throws -> ContainerLocation {
+    func location() throws -> ContainerLocation {
         try ContainerLocation(url: url, endpoint: endpoint, region: region).resolved(
             state: try givenState(), variables: ProcessInfo.processInfo.environment)
     }
 
-    private func givenState() throws -> StateDirectory? {
+    func givenState() throws -> StateDirectory? {
         try state.map { try StateDirectory(given: $0, resolved: try MountedPath.absolute($0)) }
     }
 
@@ -152,7 +159,7 @@ struct MountPlan {
         return place
     }
 
-    private func daemonOptions() throws -> DaemonOptions {
+    func daemonOptions() throws -> DaemonOptions {
         do throws(DaemonOptions.Problem) {
             return try DaemonOptions(options.joined(separator: ","))
         } catch {

@@ -1,0 +1,70 @@
+import CLinux
+import Glibc
+package import Linux
+package import Model
+
+/// Moves everything in one directory into another one of the same file system, name by name. A name is bytes here: it need not
+/// be one that an item can have.
+package struct TreeMove: Sendable {
+    private let source: Descriptor
+    private let target: Descriptor
+
+    package init(from source: Descriptor, to target: Descriptor) {
+        self.source = source
+        self.target = target
+    }
+
+    /// All of it, or nothing. One that was interrupted is continued by the next.
+    ///
+    /// - Throws: `crossDevice` when the two are not on one file system; `notPermitted` for what may not be moved.
+    package func run() throws(FileError) {
+        do throws(FileError) { try move(from: source, to: target) } catch {
+            do throws(FileError) { try move(from: target, to: source) } catch let second {
+                throw FileError(
+                    error.code,
+                    "\(error.detail); and what was moved before could not be moved back: \(second.detail)")
+            }
+            throw error
+        }
+        for directory in [source, target] { try directory.synchronize(as: "fsync of a directory that was moved") }
+    }
+
+    private func move(from source: Descriptor, to target: Descriptor) throws(FileError) {
+        var names: [[CChar]] = []
+        try SystemCalls.forEachName(in: source) { name, _ in
+            names.append(Array(UnsafeBufferPointer(start: name, count: strlen(name) + 1)))
+        }
+        for name in names { try move(name, from: source, to: target) }
+    }
+
+    /// A directory that its owner may not write to cannot be moved to another one: the entry `..` in it would change.
+    private func move(_ name: [CChar], from source: Descriptor, to target: Descriptor) throws(FileError) {
+        do throws(FileError) { try rename(name, from: source, to: target) } catch {
+            guard error.code == .denied || error.code == .notPermitted else { throw error }
+            let status = try SystemCalls.entry(name, in: source)
+            guard ItemKind(status) == .directory, status.mode & 0o200 == 0 else { throw error }
+            let mode = mode_t(status.mode & 0o7777)
+            try setMode(name, mode | 0o200, in: source)
+            do throws(FileError) { try rename(name, from: source, to: target) } catch {
+                try setMode(name, mode, in: source)
+                throw error
+            }
+            try setMode(name, mode, in: target)
+        }
+    }
+
+    private func rename(_ name: [CChar], from source: Descriptor, to target: Descriptor) throws(FileError) {
+        try SystemCalls.check("rename", Self.text(name)) {
+            CLinux_renameat2(source.rawValue, name, target.rawValue, name, CLinux_RENAME_NOREPLACE)
+        }
+    }
+
+    private func setMode(_ name: [CChar], _ mode: mode_t, in directory: Descriptor) throws(FileError) {
+        try SystemCalls.check("chmod", Self.text(name)) { fchmodat(directory.rawValue, name, mode, 0) }
+    }
+
+    /// For people.
+    private static func text(_ name: [CChar]) -> String {
+        String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

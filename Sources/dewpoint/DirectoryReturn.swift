@@ -1,0 +1,74 @@
+import ArgumentParser
+import ControlAPI
+import ControlClient
+import Daemon
+import Foundation
+import Model
+import Mount
+
+/// `dewpoint take --undo`: unmounts, and makes the directory a plain one again.
+struct DirectoryReturn {
+    /// Absolute, without symbolic links.
+    let directory: String
+    /// The state directory, as given.
+    let state: String?
+    let asksJSON: Bool
+
+    private struct Report: Encodable {
+        let directory: String
+        let items: Int
+    }
+
+    func run() async throws {
+        try? Mountpoint.removeDead(directory)
+        let place: StateDirectory
+        if MountTable.current().mount(at: directory) != nil {
+            place = try await unmount()
+        } else {
+            place = try knownState()
+        }
+        TransferText.raiseDescriptorLimit()
+        let count = try place.giveBack(to: directory)
+        if asksJSON { return try JSONOutput.print(Report(directory: directory, items: count)) }
+        print("\(directory) is a plain directory again; the container has what was uploaded".printable)
+    }
+
+    /// Downloads what is not local, uploads what can be uploaded, and unmounts.
+    private func unmount() async throws -> StateDirectory {
+        let place = try MountedPath.mountpoint(directory)
+        let status = try await place.withClient { client in
+            // Nothing is evicted from here on.
+            try await client.send(PinRequest(path: "", pinned: true))
+            try await ProgressDisplay.during(directory, noun: "file") {
+                try await client.send(DownloadRequest(path: "", wait: true))
+            } progress: {
+                try await client.send(DownloadProgressRequest(path: ""))
+            }
+            let status = try await client.send(ContainerStatusRequest())
+            guard let totals = status.totals, totals.localFileCount == totals.fileCount else {
+                throw CommandFailure(
+                    .unavailable,
+                    "not everything in \(directory) could be downloaded; see: dewpoint status \(directory)")
+            }
+            return status
+        }
+        var command = try UnmountCommand.parse([directory])
+        command.wait = false
+        try await command.run()
+        return StateDirectory(path: status.state)
+    }
+
+    private func knownState() throws -> StateDirectory {
+        if let state { return try StateDirectory(given: state, resolved: try MountedPath.absolute(state)) }
+        let places = StateDirectory.lastMounted(at: directory, environment: ProcessInfo.processInfo.environment)
+        guard places.count == 1 else {
+            throw CommandFailure(
+                places.isEmpty ? .notFound : .usage,
+                places.isEmpty
+                    ? "no state in the default place was last mounted at \(directory); name it: dewpoint take --undo \(directory) --state DIR"
+                    : "several states were mounted at \(directory); name one with --state: "
+                        + places.map(\.path).joined(separator: ", "))
+        }
+        return try StateDirectory(given: places[0].path, resolved: places[0].path)
+    }
+}
