@@ -9,11 +9,13 @@ struct Arrival: Sendable {
     var record: ItemRecord
     /// Of a file.
     var content: Content?
+    /// Whether it replaces an existing item, if that is still the one of the commit that the record is based on.
+    var isReplacement = false
     /// Its source path, for people.
     let path: String
 }
 
-/// Adds new items to the container, a commit at a time, without overwriting anything.
+/// Adds new items to the container, a commit at a time, without overwriting anything but what it is told to replace.
 ///
 /// A commit counts only on top of all earlier ones. A sender that loses the race for a commit number applies the
 /// winner, checks again whether the names are free, and tries the next number.
@@ -55,13 +57,26 @@ struct TreeSender {
 
     mutating func notePresent() { report.presentCount += 1 }
 
+    /// Notes other counts.
+    mutating func note(_ change: (inout TransferReport) -> Void) { change(&report) }
+
     // MARK: Existing items
+
+    /// The entry of a name in a directory of the container, without its content.
+    func entry(_ name: ItemName, in parent: ItemID) throws(FileError) -> Entry? {
+        guard let directory = try directory(parent) else { return nil }
+        return try replica.read { try $0.entry(name, in: directory) }
+    }
+
+    /// The entries of a directory of the container.
+    func entries(in parent: ItemID) throws(FileError) -> [Entry] {
+        guard let directory = try directory(parent) else { return [] }
+        return try replica.read { try $0.entries(in: directory) }
+    }
 
     /// The item that has a name in a directory of the container.
     func occupant(_ name: ItemName, in parent: ItemID) async throws -> ImportConflict.Occupant? {
-        guard let directory = try directory(parent),
-            let entry = try replica.read({ try $0.entry(name, in: directory) }), let item = entry.item
-        else { return nil }
+        guard let entry = try entry(name, in: parent), let item = entry.item else { return nil }
         let inode = try replica.read { try $0.inode(entry.inode) }
         var content = try inode.content
         if content == nil, let base = entry.base, let reference = base.content {
@@ -168,6 +183,15 @@ struct TreeSender {
                 plan.leaveOut(arrival, "its attributes are too long for one item")
                 continue
             }
+            if arrival.isReplacement {
+                // Any commit since the comparison may be an edit.
+                if let entry = try replica.read({ try $0.entry(of: record.id) }), entry.baseNumber == record.base {
+                    plan.accepted.append(arrival)
+                } else {
+                    plan.leaveOut(arrival, "it was changed in the container meanwhile, and is kept")
+                }
+                continue
+            }
             if plan.lost.contains(parent) {
                 plan.leaveOut(arrival, "its directory was left out")
                 continue
@@ -208,7 +232,12 @@ struct TreeSender {
     /// - Throws: ``FileError`` with `overQuota` when the container's quota has no room for the items.
     private func checkQuota(for arrivals: [Arrival]) throws(FileError) {
         guard var room = try QuotaRoom(replica) else { return }
-        let growth = arrivals.reduce(Int64(0)) { $0.addingWithoutOverflow($1.record.usedByteCount) }
+        var growth: Int64 = 0
+        for arrival in arrivals {
+            let replaced =
+                arrival.isReplacement ? try replica.read { try $0.entry(of: arrival.record.id) }?.base : nil
+            growth = growth.addingWithoutOverflow(arrival.record.usedByteCount - (replaced?.usedByteCount ?? 0))
+        }
         guard room.admit(growth) else {
             throw FileError(
                 .overQuota, room.refusal(of: growth, remote: scratch.sync.context.location.remote))
@@ -236,6 +265,7 @@ struct TreeSender {
         lost = plan.lost
         report.presentCount += plan.presentCount
         for arrival in plan.accepted {
+            if arrival.isReplacement { report.replacedCount += 1 }
             switch arrival.record.kind {
             case .directory: report.directoryCount += 1
             case .symbolicLink: report.linkCount += 1

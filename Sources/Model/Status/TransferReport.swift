@@ -14,6 +14,11 @@ package struct TransferReport: Hashable, Sendable, Codable {
     /// Items that could not be read or sent.
     package var failedCount = 0
 
+    /// Files among ``fileCount`` that replaced older bytes; for an import from a remote only.
+    package var replacedCount = 0
+    /// Files that were imported earlier and are gone from the remote; for an import from a remote only.
+    package var goneCount = 0
+
     package init() {}
 
     /// Counts an item that is left out.

@@ -11,7 +11,9 @@ enum TransferText {
         ]
         if report.linkCount > 0 { parts.append(count(report.linkCount, "link")) }
         if report.conflictCount > 0 { parts.append(count(report.conflictCount, "conflict version")) }
+        if report.replacedCount > 0 { parts.append("\(report.replacedCount) replaced") }
         if report.presentCount > 0 { parts.append("\(report.presentCount) already present") }
+        if report.goneCount > 0 { parts.append("\(report.goneCount) gone from the remote") }
         if report.skippedCount > 0 { parts.append("\(report.skippedCount) skipped") }
         if report.failedCount > 0 { parts.append("\(report.failedCount) failed") }
         return "\(verb): \(parts.joined(separator: ", "))"
@@ -31,6 +33,15 @@ enum TransferText {
             }
         let place = problem.path.isEmpty ? "" : "\(problem.path): "
         CommandFailure.say("\(word)\(place)\(problem.reason)")
+    }
+
+    /// The same beside a ``ProgressDisplay``, whose line is written again afterwards.
+    static func reportBesideProgress(_ problem: TransferProblem) {
+        if Terminal.width(STDERR_FILENO) != nil {
+            // Losing it on a closed terminal does no harm.
+            try? FileHandle.standardError.write(contentsOf: Data("\r\u{1b}[K".utf8))
+        }
+        report(problem)
     }
 
     /// Each level of a tree keeps a descriptor open.
