@@ -109,7 +109,8 @@ let package = Package(
         .target(
             name: "Transfer",
             dependencies: [
-                "Sync", "Remote", "Replica", "Linux", "Model", "CLinux", .filesystem("Logging", "swift-log"),
+                "Sync", "Remote", "Replica", "Linux", "Model", "CLinux", .filesystem("Crypto", "swift-crypto"),
+                .filesystem("Logging", "swift-log"), .filesystem("Subprocess", "swift-subprocess"),
             ],
             swiftSettings: settings),
         .target(

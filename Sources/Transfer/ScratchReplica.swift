@@ -13,6 +13,9 @@ package final class ScratchReplica: Sendable {
     let sync: SyncEngine
     private let directory: ScratchDirectory
 
+    /// A private directory, which is removed with the index.
+    var path: String { directory.path }
+
     /// - Parameters:
     ///   - remote: The location of the container, for people.
     ///   - deviceName: The name of this device, shown on other devices.

@@ -23,28 +23,30 @@ struct TransferOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    func session(_ url: String) async throws -> TemporarySession {
+    /// - Parameter report: Called with items that are left out.
+    func session(
+        _ url: String, report: @escaping @Sendable (TransferProblem) -> Void = { TransferText.report($0) }
+    ) async throws -> TemporarySession {
         let name = deviceName ?? MountPlan.hostName()
         guard 1...MountPlan.deviceNameByteLimit ~= name.utf8.count else {
             throw CommandFailure(
                 .usage, "the device name must have 1 to \(MountPlan.deviceNameByteLimit) bytes")
         }
         let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
-        return try await TemporarySession(location, deviceName: name, unlocking: passphrase.unlocking) {
-            TransferText.report($0)
-        }
+        return try await TemporarySession(
+            location, deviceName: name, unlocking: passphrase.unlocking, notify: report)
     }
 
     /// Prints the result.
     ///
+    /// - Parameter retry: What to do about items that failed.
     /// - Throws: If any item failed.
-    func finish(_ report: TransferReport, verb: String) throws {
+    func finish(_ report: TransferReport, verb: String, retry: String = "to retry them, add --continue") throws {
         if json { try JSONOutput.print(report) } else { print(TransferText.text(report, verb: verb)) }
         guard report.failedCount == 0 else {
             throw CommandFailure(
                 .failed,
-                "\(TransferText.count(report.failedCount, "item")) could not be \(verb); to retry them, add --continue"
-            )
+                "\(TransferText.count(report.failedCount, "item")) could not be \(verb); \(retry)")
         }
     }
 }

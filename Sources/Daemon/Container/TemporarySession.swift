@@ -50,6 +50,22 @@ package struct TemporarySession: Sendable {
         }
     }
 
+    /// Uploads what is new or changed in a directory of a remote of rclone; may be repeated.
+    ///
+    /// - Parameters:
+    ///   - destination: The target directory in the container; empty for the root.
+    ///   - isDryRun: Whether nothing is fetched and sent, and the report says what would be.
+    /// - Throws: ``FileError``.
+    package func importRemote(
+        _ remote: RcloneRemote, into destination: String, isDryRun: Bool, progress: TransferProgress
+    ) async throws(FileError) -> TransferReport {
+        try await visiting { scratch throws(FileError) in
+            var run = try RcloneImport(
+                scratch, from: remote, into: destination, isDryRun: isDryRun, progress: progress, notify: notify)
+            return try await run.run()
+        }
+    }
+
     /// Makes items of the objects below `s3://BUCKET/PREFIX`, without copying them; otherwise like
     /// ``importTree(_:into:isContinued:)``.
     ///

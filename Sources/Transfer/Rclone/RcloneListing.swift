@@ -1,0 +1,67 @@
+import Model
+import Subprocess
+
+/// Reads the output of `rclone lsjson`, one item in a line, as it arrives.
+struct RcloneListing: Sendable {
+    /// How many items one import takes. All of them are in memory.
+    static let itemLimit = 10_000_000
+    /// The longest line: 1 MiB.
+    static let lineByteLimit = 1 << 20
+
+    private(set) var items: [RcloneItem] = []
+    private var line: [UInt8] = []
+
+    init() {}
+
+    /// Reads a whole output.
+    init(reading output: SubprocessOutputSequence) async throws {
+        for try await buffer in output { try buffer.withUnsafeBytes { try take($0) } }
+    }
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            line.append(contentsOf: rest[..<end])
+            rest = rest[(end + 1)...]
+            try finishLine()
+        }
+        line.append(contentsOf: rest)
+        guard line.count <= Self.lineByteLimit else {
+            throw FileError(.tooLarge, "rclone printed a line of more than \(Self.lineByteLimit) bytes")
+        }
+    }
+
+    /// The list's own brackets are in lines of their own.
+    private mutating func finishLine() throws(FileError) {
+        defer { line.removeAll(keepingCapacity: true) }
+        if line.last == UInt8(ascii: ",") { line.removeLast() }
+        guard line.first == UInt8(ascii: "{") else { return }
+        guard items.count < Self.itemLimit else {
+            throw FileError(
+                .tooLarge, "the remote has more than \(Self.itemLimit) items; import its directories one by one")
+        }
+        items.append(try RcloneItem(line))
+    }
+
+    /// The items in an order in which a directory precedes what is in it.
+    ///
+    /// Of several with one path, as Google Drive allows, `repeated` is called with the path; none of the files is
+    /// among the result, since it would depend on chance which one arrives.
+    func sorted(repeated: (ItemPath) -> Void) -> [RcloneItem] {
+        let sorted = items.sorted {
+            $0.path.string.utf8.lexicographicallyPrecedes($1.path.string.utf8) { Self.rank($0) < Self.rank($1) }
+        }
+        var kept: [RcloneItem] = []
+        var rest = sorted[...]
+        while let first = rest.first {
+            let same = rest.prefix { $0.path == first.path }
+            rest = rest[same.endIndex...]
+            if same.count > 1 { repeated(first.path) }
+            if let item = same.count > 1 ? same.first(where: \.isDirectory) : first { kept.append(item) }
+        }
+        return kept
+    }
+
+    /// A slash ends a name, so it is before all bytes of a name.
+    private static func rank(_ byte: UInt8) -> Int { byte == ItemPath.separator ? -1 : Int(byte) }
+}
