@@ -12,27 +12,28 @@ import Replica
 ///                                                          └──────────┴─ rclone fails: does the remote answer at all?
 ///
 /// Each file is opened by descriptors below that directory, and no link is followed.
-struct RcloneFetch {
+struct RcloneFetch: Sendable {
     /// How often one file is fetched by itself, after its batch.
     static let attemptLimit = 2
     /// How long a fetch may take: half an hour, and the time that its bytes take at the slowest rate.
     static let patience = Duration.seconds(1800)
     /// In bytes per second: 16 KiB.
     static let slowestRate: Int64 = 16 << 10
-    /// What a file counts whose length is not known: 16 MiB.
-    static let unknownByteCount: Int64 = 16 << 20
-
     private let rclone: RcloneProgram
     private let remote: RcloneRemote
     private let features: RcloneFeatures
     private let parent: Descriptor
     private let parentPath: String
 
-    private static let name = "fetched"
-    private var path: String { "\(parentPath)/\(Self.name)" }
+    /// One of the directories for batches: while the files in one are uploaded, the next batch goes into the other.
+    enum Slot: String, CaseIterable {
+        case even, odd
+
+        init(_ number: Int) { self = number.isMultiple(of: 2) ? .even : .odd }
+    }
 
     /// A file as it arrived.
-    struct File {
+    struct File: Sendable {
         fileprivate let root: SourceDirectory
         fileprivate let path: ItemPath
 
@@ -46,13 +47,13 @@ struct RcloneFetch {
         }
     }
 
-    enum Outcome {
+    enum Outcome: Sendable {
         case fetched(File)
         /// - Parameter reason: For people.
         case failed(reason: String)
     }
 
-    /// - Parameter directory: A private directory with room for a batch.
+    /// - Parameter directory: A private directory with room for two batches.
     init(
         _ rclone: RcloneProgram, _ remote: RcloneRemote, _ features: RcloneFeatures, in directory: String
     ) throws(FileError) {
@@ -63,19 +64,22 @@ struct RcloneFetch {
         parentPath = directory
     }
 
-    /// Fetches a batch. The files stay until ``clear()``.
+    /// Fetches a batch. The files stay until ``clear(_:)``.
     ///
+    /// - Parameter items: Files.
     /// - Returns: An outcome for each file, in their order.
     /// - Throws: ``FileError`` when rclone cannot be run, or the remote does not answer any more.
-    func bring(_ items: [RclonePlan.Item]) async throws(FileError) -> [Outcome] {
-        clear()
-        let place = Place(directory: parent, name: Self.name)
+    func bring(_ items: [RclonePlan.Item], into slot: Slot) async throws(FileError) -> [Outcome] {
+        guard !items.isEmpty else { return [] }
+        clear(slot)
+        let path = "\(parentPath)/\(slot.rawValue)"
+        let place = Place(directory: parent, name: slot.rawValue)
         try SystemCalls.makeDirectory(place)
         let directory = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
         for name in ["batch", "single"] { try SystemCalls.makeDirectory(Place(directory: directory, name: name)) }
         try write(items, in: directory)
-        try await copyBatch(items)
-        let hashes = try await hashes(of: items)
+        try await copyBatch(items, path)
+        let hashes = try await hashes(of: items, path)
         let batch = try SourceDirectory("\(path)/batch")
         let single = try SourceDirectory("\(path)/single")
         var outcomes: [Outcome] = []
@@ -87,16 +91,16 @@ struct RcloneFetch {
                 outcomes.append(.fetched(file))
             } else {
                 let file = File(root: single, path: ItemPath("\(index)"))
-                outcomes.append(try await bringAgain(item, as: file, hash))
+                outcomes.append(try await bringAgain(item, as: file, hash, path))
             }
         }
         return outcomes
     }
 
     /// Removes what was fetched.
-    func clear() {
+    func clear(_ slot: Slot) {
         // What cannot be removed is removed with the directory, by the next command at the latest.
-        try? TreeRemoval.remove(Self.name, in: parent, owner: geteuid())
+        try? TreeRemoval.remove(slot.rawValue, in: parent, owner: geteuid())
     }
 
     // MARK: Fetching
@@ -109,7 +113,7 @@ struct RcloneFetch {
     }
 
     /// Fetches a batch as far as rclone can: what is missing afterwards is fetched by itself.
-    private func copyBatch(_ items: [RclonePlan.Item]) async throws(FileError) {
+    private func copyBatch(_ items: [RclonePlan.Item], _ path: String) async throws(FileError) {
         // Names arrive as they are listed, and files from their beginning to their end, so that a file of full length is
         // complete.
         let target = ":local,encoding=\"Slash,Ctl,Del,Dot\":\(path)/batch"
@@ -121,7 +125,7 @@ struct RcloneFetch {
     }
 
     private func bringAgain(
-        _ item: RclonePlan.Item, as file: File, _ hash: SourceHash?
+        _ item: RclonePlan.Item, as file: File, _ hash: SourceHash?, _ path: String
     ) async throws(FileError) -> Outcome {
         var reason = ""
         for _ in 0..<Self.attemptLimit {
@@ -145,14 +149,14 @@ struct RcloneFetch {
     private func verification(isVerifiedHere: Bool) -> String { "--ignore-checksum=\(isVerifiedHere)" }
 
     private static func limit(_ items: [RclonePlan.Item]) -> Duration {
-        let byteCount = items.reduce(Int64(0)) { $0.addingWithoutOverflow($1.byteCount ?? unknownByteCount) }
+        let byteCount = items.reduce(Int64(0)) { $0.addingWithoutOverflow($1.expectedByteCount) }
         return patience + .seconds(byteCount / slowestRate)
     }
 
     // MARK: Verifying
 
     /// The hashes of a batch, of a remote that has to read the files for them.
-    private func hashes(of items: [RclonePlan.Item]) async throws(FileError) -> [ItemPath: SourceHash] {
+    private func hashes(of items: [RclonePlan.Item], _ path: String) async throws(FileError) -> [ItemPath: SourceHash] {
         guard features.hashesAreSlow, let kind = features.hashKind else { return [:] }
         let ending = try await rclone.run(
             [

@@ -12,8 +12,8 @@ import Sync
 ///
 /// No edit of the container is overwritten and nothing is deleted from it: see ``RcloneChange``.
 package struct RcloneImport {
-    /// How many bytes one batch takes before it closes; a single larger file still goes as one. So much is on the disk
-    /// at a time.
+    /// How many bytes one batch takes at most; a single larger file still goes as one. Two batches, or one such file, are
+    /// on the disk at a time.
     static let bytesPerBatch = Import.bytesPerCommit
     /// How long the listing of a remote may take: a day.
     static let listingLimit = Duration.seconds(86_400)
@@ -133,34 +133,43 @@ package struct RcloneImport {
 
     private mutating func send(_ plan: RclonePlan, to target: ItemID, _ features: RcloneFeatures) async throws {
         let fetch = try RcloneFetch(rclone, remote, features, in: scratch.path)
-        defer { fetch.clear() }
-        var batch: [(index: Int, item: RclonePlan.Item)] = []
-        var byteCount: Int64 = 0
-        for (index, item) in plan.items.enumerated() {
-            let size = item.isFile ? item.byteCount ?? RcloneFetch.unknownByteCount : 0
-            // A larger file goes by itself, so that the disk has to have room for it alone.
-            if batch.count == TreeSender.itemsPerCommit || byteCount.addingWithoutOverflow(size) > Self.bytesPerBatch,
-                !batch.isEmpty
-            {
-                try await send(batch, to: target, fetch)
-                batch = []
-                byteCount = 0
+        defer { RcloneFetch.Slot.allCases.forEach(fetch.clear) }
+        let batches = plan.batches(itemCount: TreeSender.itemsPerCommit, byteCount: Self.bytesPerBatch)
+        var outcomes: [RcloneFetch.Outcome]?
+        for (number, batch) in batches.enumerated() {
+            try Task.checkCancellation()
+            let items = Array(plan.items[batch])
+            let current: [RcloneFetch.Outcome]
+            if let outcomes {
+                current = outcomes
+            } else {
+                current = try await fetch.bring(items.filter(\.isFile), into: .init(number))
             }
-            batch.append((index, item))
-            byteCount = byteCount.addingWithoutOverflow(size)
+            // While this batch is uploaded, the next one is fetched, unless one of them is a single large file.
+            let next = number + 1 < batches.count ? Array(plan.items[batches[number + 1]]) : []
+            let isAhead = !next.isEmpty && [items, next].allSatisfy { Self.byteCount(of: $0) <= Self.bytesPerBatch }
+            let ahead = isAhead ? next.filter(\.isFile) : []
+            async let following = fetch.bring(ahead, into: .init(number + 1))
+            try await send(items, at: batch.lowerBound, current, to: target)
+            fetch.clear(.init(number))
+            outcomes = isAhead ? try await following : nil
         }
-        if !batch.isEmpty { try await send(batch, to: target, fetch) }
     }
 
+    private static func byteCount(of items: [RclonePlan.Item]) -> Int64 {
+        items.reduce(0) { $0.addingWithoutOverflow($1.expectedByteCount) }
+    }
+
+    /// - Parameters:
+    ///   - start: The position of the first one in the plan.
+    ///   - outcomes: Of the files among them.
     private mutating func send(
-        _ batch: [(index: Int, item: RclonePlan.Item)], to target: ItemID, _ fetch: RcloneFetch
+        _ items: [RclonePlan.Item], at start: Int, _ outcomes: [RcloneFetch.Outcome], to target: ItemID
     ) async throws {
-        let files = batch.filter { $0.item.isFile }
-        var outcomes = files.isEmpty ? [] : try await fetch.bring(files.map(\.item))[...]
+        var outcomes = outcomes[...]
         var arriving: [FetchedItem] = []
-        for (index, item) in batch {
-            try Task.checkCancellation()
-            let record = record(index, item, target)
+        for (offset, item) in items.enumerated() {
+            let record = record(start + offset, item, target)
             guard item.isFile else {
                 arriving.append(FetchedItem(record: record, path: item.path.string))
                 continue
@@ -178,8 +187,9 @@ package struct RcloneImport {
             }
         }
         try await upload(arriving)
-        fetch.clear()
-        progress.add(fileCount: files.count, byteCount: files.reduce(0) { $0 + ($1.item.byteCount ?? 0) })
+        progress.add(
+            fileCount: items.count { $0.isFile },
+            byteCount: items.reduce(0) { $0.addingWithoutOverflow($1.byteCount ?? 0) })
     }
 
     /// Why a file is not synced, now that its first bytes can be read.

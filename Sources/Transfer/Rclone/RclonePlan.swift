@@ -15,8 +15,8 @@ struct RclonePlan: Sendable {
     enum Action: Sendable {
         case directory
         case file
-        /// New bytes of an item.
-        case replacement(ItemRecord, CommitNumber)
+        /// New bytes of an item. Few items are replaced, and a record is large.
+        indirect case replacement(ItemRecord, CommitNumber)
     }
 
     struct Item: Sendable {
@@ -35,12 +35,34 @@ struct RclonePlan: Sendable {
             case .file, .replacement: true
             }
         }
+
+        /// What a file counts whose length is not known: 16 MiB.
+        static let unknownByteCount: Int64 = 16 << 20
+
+        /// How much room it takes on the disk.
+        var expectedByteCount: Int64 { isFile ? byteCount ?? Self.unknownByteCount : 0 }
     }
 
     var items: [Item] = []
     var presentCount = 0
     /// The files that were imported and are gone from the remote.
     var gone: [ItemPath] = []
+
+    /// The positions of the items that go together: up to a count of items, and of bytes; a single larger file by itself, so
+    /// that the disk has to have room for it alone.
+    func batches(itemCount: Int, byteCount limit: Int64) -> [Range<Int>] {
+        var batches: [Range<Int>] = []
+        var (start, byteCount) = (0, Int64(0))
+        for (index, item) in items.enumerated() {
+            let sum = byteCount.addingWithoutOverflow(item.expectedByteCount)
+            if index - start == itemCount || sum > limit, index > start {
+                batches.append(start..<index)
+                (start, byteCount) = (index, 0)
+            }
+            byteCount = byteCount.addingWithoutOverflow(item.expectedByteCount)
+        }
+        return start < items.count ? batches + [start..<items.count] : batches
+    }
 
     var fileCount: Int { items.count { $0.isFile } }
 

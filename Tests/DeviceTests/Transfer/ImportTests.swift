@@ -2,6 +2,7 @@ import Control
 import Foundation
 import Model
 import Remote
+import Replica
 import Synchronization
 import TestStores
 import Testing
@@ -181,6 +182,34 @@ import Testing
             try await b.tree() == [
                 "d": "/", "d/clash": "theirs", "d/free": "free\n", "d/same": "same\n", "f": "a file",
             ])
+        try await b.close()
+    }
+
+    @Test func `a replacement leaves what another device has changed meanwhile`() async throws {
+        try await bench.script("mkdir in; echo one > in/f; echo two > in/g; setfattr -n user.colour -v blue in/g")
+        _ = try await bench.importTree(to: store)
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await b.control.sync.sync(wait: true)
+        try await bench.visiting(store) { scratch in
+            try await scratch.catchUp()
+            var sender = TreeSender(scratch, notify: bench.notify)
+            var arrivals: [Arrival] = []
+            for name in ["f", "g"] {
+                let entry = try #require(try sender.entry(try ItemName(name), in: .root))
+                var record = try #require(entry.base)
+                record.device = scratch.sync.replica.device
+                record.base = entry.baseNumber
+                arrivals.append(Arrival(record: record, content: .empty, isReplacement: true, path: name))
+            }
+            try await b.write("theirs", to: "f")
+            try await b.control.sync.sync(wait: true)
+            #expect(try await sender.send(arrivals) == .sent)
+            #expect(sender.report.replacedCount == 1 && sender.report.fileCount == 1)
+            #expect(sender.report.failedCount == 1)
+        }
+        #expect(bench.reported == ["failed f"])
+        try await b.control.sync.sync(wait: true)
+        #expect(try await b.tree() == ["f": "theirs", "g": ""])
         try await b.close()
     }
 

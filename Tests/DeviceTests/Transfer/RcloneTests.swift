@@ -111,6 +111,20 @@ import Testing
         #expect(repeated == ["two"])
     }
 
+    @Test func `a batch has a bound of items and one of bytes, and a large file is alone`() throws {
+        var plan = RclonePlan()
+        for byteCount in [1, 2, 3, 4, 100, 1, nil, 5] as [Int64?] {
+            plan.items.append(
+                RclonePlan.Item(
+                    path: "f", name: try ItemName("f"), parent: .destination, action: .file, modified: nil,
+                    byteCount: byteCount, hash: nil))
+        }
+        #expect(plan.batches(itemCount: 3, byteCount: 10) == [0..<3, 3..<4, 4..<5, 5..<6, 6..<7, 7..<8])
+        #expect(plan.batches(itemCount: 1, byteCount: 10) == (0..<8).map { $0..<($0 + 1) })
+        #expect(plan.batches(itemCount: 100, byteCount: .max) == [0..<8])
+        #expect(RclonePlan().batches(itemCount: 3, byteCount: 10) == [])
+    }
+
     @Test func `rclone's own words are its last line, without the time`() {
         let message = "2026/11/30 02:24:27 ERROR : x\n2026/11/30 02:24:27 Failed to lsjson: directory not found\n\n"
         #expect(RcloneProgram.words(Array(message.utf8)) == "Failed to lsjson: directory not found")
