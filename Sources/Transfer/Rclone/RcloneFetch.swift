@@ -19,6 +19,9 @@ struct RcloneFetch: Sendable {
     static let patience = Duration.seconds(1800)
     /// In bytes per second: 16 KiB.
     static let slowestRate: Int64 = 16 << 10
+    /// How much of the disk stays free, for the index and for others: 64 MiB.
+    static let reserveByteCount: Int64 = 64 << 20
+
     private let rclone: RcloneProgram
     private let remote: RcloneRemote
     private let features: RcloneFeatures
@@ -68,10 +71,15 @@ struct RcloneFetch: Sendable {
     ///
     /// - Parameter items: Files.
     /// - Returns: An outcome for each file, in their order.
-    /// - Throws: ``FileError`` when rclone cannot be run, or the remote does not answer any more.
+    /// - Throws: ``FileError`` when rclone cannot be run, the remote does not answer any more, or the disk has no room for
+    ///   a batch. A single file without room is left out.
     func bring(_ items: [RclonePlan.Item], into slot: Slot) async throws(FileError) -> [Outcome] {
         guard !items.isEmpty else { return [] }
         clear(slot)
+        if let lack = try lackOfRoom(for: items) {
+            guard items.count == 1 else { throw lack }
+            return [.failed(reason: lack.detail)]
+        }
         let path = "\(parentPath)/\(slot.rawValue)"
         let place = Place(directory: parent, name: slot.rawValue)
         try SystemCalls.makeDirectory(place)
@@ -101,6 +109,19 @@ struct RcloneFetch: Sendable {
     func clear(_ slot: Slot) {
         // What cannot be removed is removed with the directory, by the next command at the latest.
         try? TreeRemoval.remove(slot.rawValue, in: parent, owner: geteuid())
+    }
+
+    /// - Returns: `nil` when there is room. Related: `statvfs(3)`.
+    private func lackOfRoom(for items: [RclonePlan.Item]) throws(FileError) -> FileError? {
+        var room = statvfs()
+        try SystemCalls.check("statvfs", parentPath) { statvfs(parentPath, &room) }
+        let free = Int64(clamping: room.f_bavail.multipliedReportingOverflow(by: room.f_frsize).partialValue)
+        let needed = items.reduce(Int64(0)) { $0.addingWithoutOverflow($1.expectedByteCount) }
+        guard needed.addingWithoutOverflow(Self.reserveByteCount) > free else { return nil }
+        return FileError(
+            .diskFull,
+            "there is no room to fetch \(ByteCount(needed)) to \(parentPath); set TMPDIR to a directory on a larger disk"
+        )
     }
 
     // MARK: Fetching

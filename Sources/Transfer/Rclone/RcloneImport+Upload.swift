@@ -26,9 +26,10 @@ extension RcloneImport {
     }
 
     private mutating func store(_ items: [FetchedItem]) async throws -> [Arrival] {
-        let sync = scratch.sync
+        let (sync, progress) = (scratch.sync, progress)
         return try await ContentUpload.run(
-            replica: sync.replica, store: sync.container.store, environment: sync.context.environment, window: window
+            replica: sync.replica, store: sync.container.store, environment: sync.context.environment, window: window,
+            progressed: { _, byteCount in progress.advance(byteCount: byteCount) }
         ) { upload in
             defer { window = upload.window }
             for (index, item) in items.enumerated() {

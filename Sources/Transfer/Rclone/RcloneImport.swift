@@ -20,7 +20,7 @@ package struct RcloneImport {
 
     private let remote: RcloneRemote
     private let isDryRun: Bool
-    private let progress: TransferProgress
+    let progress: TransferProgress
     private let rclone: RcloneProgram
     private let rule: SyncRule
     private let destination: Destination
@@ -187,7 +187,7 @@ package struct RcloneImport {
             }
         }
         try await upload(arriving)
-        progress.add(
+        progress.endBatch(
             fileCount: items.count { $0.isFile },
             byteCount: items.reduce(0) { $0.addingWithoutOverflow($1.byteCount ?? 0) })
     }

@@ -36,13 +36,14 @@ struct RcloneItem: Equatable, Sendable {
 
     /// - Parameter text: One JSON object.
     init(_ text: [UInt8]) throws(FileError) {
-        guard let line = try? ForeignJSON.decode(Line.self, from: Data(text)),
-            let modified = Self.time(line.modified)
-        else { throw FileError(.invalid, "rclone printed a listing that is not one of rclone lsjson") }
+        guard let line = try? ForeignJSON.decode(Line.self, from: Data(text)) else {
+            throw FileError(.invalid, "rclone printed a listing that is not one of rclone lsjson")
+        }
         path = line.path
         isDirectory = line.isDirectory
         byteCount = line.isDirectory || line.byteCount < 0 ? nil : line.byteCount
-        self.modified = modified
+        // One strange time does not keep the others from being imported.
+        modified = Self.time(line.modified) ?? Timestamp(seconds: 0, nanoseconds: 0)
         hash =
             SourceHash(.sha256, line.hashes?.sha256) ?? SourceHash(.sha1, line.hashes?.sha1)
             ?? SourceHash(.md5, line.hashes?.md5)

@@ -3,8 +3,8 @@ import Subprocess
 
 /// Reads the output of `rclone lsjson`, one item in a line, as it arrives.
 struct RcloneListing: Sendable {
-    /// How many items one import takes. All of them are in memory.
-    static let itemLimit = 10_000_000
+    /// How many items one import takes. All of them are in memory, with some 600 bytes each.
+    static let itemLimit = 5_000_000
     /// The longest line: 1 MiB.
     static let lineByteLimit = 1 << 20
 

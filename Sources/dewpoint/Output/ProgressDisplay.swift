@@ -93,7 +93,11 @@ struct ProgressDisplay {
     func line(_ progress: DownloadProgress, speed: Double?, width: Int) -> String {
         // 100 is shown only for what is complete.
         let isWhole = progress.filesDone == progress.filesTotal
-        let part = progress.bytesTotal > 0 ? Double(progress.bytesDone) / Double(progress.bytesTotal) : 1
+        // Empty files count by their number.
+        let part =
+            progress.bytesTotal > 0
+            ? Double(progress.bytesDone) / Double(progress.bytesTotal)
+            : Double(progress.filesDone) / Double(max(progress.filesTotal, 1))
         let share = isWhole ? 1 : min(max(part, 0), 0.99)
         var fields = fields(progress, speed: speed)
         let name = name.shortened(to: min(Self.longestName, width / 3))

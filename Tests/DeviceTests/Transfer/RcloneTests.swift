@@ -63,7 +63,7 @@ import Testing
         for (text, seconds, nanoseconds) in [
             ("2026-11-30T03:24:26.007167277+01:00", 1_796_005_466, 7_167_277),
             ("2026-11-30T02:24:26Z", 1_796_005_466, 0),
-            ("2026-11-29T21:54:26-04:30", 1_796_005_466, 0),
+            ("2026-11-29T21:54:26-04:30", 1_796_005_466, 0), ("now", 0, 0), ("", 0, 0),
         ] as [(String, Int64, Int64)] {
             let item = try RcloneItem(
                 Array(
@@ -75,7 +75,7 @@ import Testing
         #expect(SourceHash(.md5, "") == nil && SourceHash(.md5, "x") == nil && SourceHash(.md5, nil) == nil)
         #expect(SourceHash(.md5, "AB")?.digits == "ab")
         let refusal = FileError(.invalid, "rclone printed a listing that is not one of rclone lsjson")
-        for text in ["{}", #"{"Path":"a","Size":1,"ModTime":"now","IsDir":false}"#] {
+        for text in ["{}", #"{"Path":"a","Size":1,"ModTime":1,"IsDir":false}"#, "a"] {
             #expect(throws: refusal) { try RcloneItem(Array(text.utf8)) }
         }
     }
