@@ -119,7 +119,7 @@ extension RealMount {
                 try bench.put(
                     #"""
                     if [[ "$1" == copy ]]; then
-                        /usr/bin/rclone "$@"; status=$?
+                        "$REAL" "$@"; status=$?
                         place="${@: -1}"; printf X | dd of="${place#*\":}/d/long" bs=1 seek=1000 conv=notrunc status=none
                         exit $status
                     fi
@@ -133,7 +133,7 @@ extension RealMount {
                 try bench.put(
                     #"""
                     if [[ "$1" == copy* ]]; then
-                        /usr/bin/rclone "$@"; status=$?
+                        "$REAL" "$@"; status=$?
                         place="${@: -1}"; place="${place#*\":}"; [ -f "$place" ] || place="$place/d/other"
                         printf X | dd of="$place" bs=1 seek=1000 conv=notrunc status=none
                         exit $status
@@ -209,6 +209,34 @@ extension RealMount {
                 try await a.sync()
                 try await Command.script(#"diff -r "$1" "$2""#, bench.source, a.point)
                 try await a.check()
+            }
+        }
+
+        @Test func `of an incomplete listing, what is listed is imported, and nothing counts as gone`() async throws {
+            try await MountedContainer.with { container in
+                let bench = try await RcloneBench(container)
+                try bench.configureLocal()
+                #expect(try await bench.importing().succeeded)
+                try await Command.script(#"echo x >> "$1/top""#, bench.source)
+                try bench.put(
+                    #"""
+                    if [[ "$1" == lsjson && "$*" != *--files-from* ]]; then
+                        echo '['; "$REAL" "$@" | grep '"top"'
+                        echo '2026/11/30 02:24:27 Failed to lsjson: d is away' >&2; exit 1
+                    fi
+                    """#)
+                let result = try await bench.importing()
+                #expect(result.status == 1)
+                #expect(result.output == "imported: 1 file with 4 B, 0 directories, 1 replaced, 1 failed\n")
+                #expect(
+                    result.errors == "dewpoint: the listing is incomplete: rclone: Failed to lsjson: d is away\n"
+                        + "dewpoint: 1 item could not be imported; to retry them, run the import again\n")
+                try bench.put(#"if [[ "$1" == lsjson ]]; then echo '{"Path":1},'; yes; exit 0; fi"#)
+                let garbage = try await bench.importing()
+                #expect(garbage.status == 64 && garbage.output.isEmpty)
+                #expect(garbage.errors == "dewpoint: rclone printed a listing that is not one of rclone lsjson\n")
+                try await container.a.sync()
+                try await Command.script(#"diff -r "$1" "$2""#, bench.source, container.a.point)
             }
         }
 

@@ -19,6 +19,11 @@ struct RcloneBench {
     /// Where the program goes that is run in the place of rclone.
     private var program: String { directory + "/bin/rclone" }
 
+    /// rclone itself.
+    private static let real =
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/rclone" }
+        .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "rclone"
+
     /// - Parameter variables: Those of an S3 server.
     init(_ container: MountedContainer, _ variables: [String: String] = [:]) async throws {
         self.container = container
@@ -39,20 +44,20 @@ struct RcloneBench {
         result["RCLONE_CONFIG"] = configuration
         result["RCLONE_RETRIES_SLEEP"] = "0s"
         result["BENCH"] = directory
+        result["REAL"] = Self.real
         result["PATH"] = "\(directory)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin")"
         return result
     }
 
-    /// Puts a shell script in the place of rclone, which may change `"$@"`, or end; then rclone itself is run.
+    /// Puts a shell script in the place of rclone, which may run `"$REAL"` and end; else rclone itself is run.
     func put(_ script: String) throws {
-        let real = "/usr/bin/rclone"
         // This rclone cannot use the variable for authorities, but its own.
         let text = """
             #!/bin/bash
             echo "$*" >> "$BENCH/log"
             if [ -v AWS_CA_BUNDLE ]; then export RCLONE_CA_CERT="$AWS_CA_BUNDLE"; unset AWS_CA_BUNDLE; fi
             \(script)
-            exec \(real) "$@"
+            exec "$REAL" "$@"
 
             """
         try Data(text.utf8).write(to: URL(filePath: program))
@@ -68,7 +73,7 @@ struct RcloneBench {
             try configure("type = alias", "remote = \(source)")
             try await body("r:") {}
         case .crypt:
-            let password = try await Command.check(["/usr/bin/rclone", "obscure", "secret"])
+            let password = try await Command.check([Self.real, "obscure", "secret"])
             try configure("type = crypt", "remote = \(directory)/crypt", "password = \(password)")
             try await copy(to: "r:")
             try await body("r:") { try await copy(to: "r:") }
@@ -77,7 +82,7 @@ struct RcloneBench {
             let server = try Program(
                 // Without a cache of listings, which would hide changes.
                 [
-                    "/usr/bin/rclone", "serve", "webdav", source, "--addr", "127.0.0.1:\(port)", "--dir-cache-time",
+                    Self.real, "serve", "webdav", source, "--addr", "127.0.0.1:\(port)", "--dir-cache-time",
                     "1ms",
                 ], environment: ["RCLONE_CONFIG": "/dev/null"])
             defer { server.end() }
