@@ -60,15 +60,6 @@ struct DirectoryReturn {
 
     private func knownState() throws -> StateDirectory {
         if let state { return try StateDirectory(given: state, resolved: try MountedPath.absolute(state)) }
-        let places = StateDirectory.lastMounted(at: directory, environment: ProcessInfo.processInfo.environment)
-        guard places.count == 1 else {
-            throw CommandFailure(
-                places.isEmpty ? .notFound : .usage,
-                places.isEmpty
-                    ? "no state in the default place was last mounted at \(directory); name it: dewpoint take --undo \(directory) --state DIR"
-                    : "several states were mounted at \(directory); name one with --state: "
-                        + places.map(\.path).joined(separator: ", "))
-        }
-        return try StateDirectory(given: places[0].path, resolved: places[0].path)
+        return try StateDirectory.lastMounted(at: directory, orNamedBy: "dewpoint take --undo \(directory)")
     }
 }

@@ -55,15 +55,6 @@ struct ResetCommand: ParsableCommand {
         if MountTable.current().containers.contains(where: { $0.mountpoint.isBytewiseEqual(to: absolute) }) {
             throw CommandFailure(.busy, "\(given) is mounted; unmount it first: dewpoint unmount \(given)")
         }
-        let places = StateDirectory.lastMounted(at: absolute, environment: ProcessInfo.processInfo.environment)
-        guard places.count == 1 else {
-            throw CommandFailure(
-                places.isEmpty ? .notFound : .usage,
-                places.isEmpty
-                    ? "no state in the default place was last mounted at \(absolute); name it: dewpoint reset --state DIR"
-                    : "several states were mounted at \(absolute); name one with --state: "
-                        + places.map(\.path).joined(separator: ", "))
-        }
-        return try StateDirectory(given: places[0].path, resolved: places[0].path)
+        return try StateDirectory.lastMounted(at: absolute, orNamedBy: "dewpoint reset")
     }
 }
