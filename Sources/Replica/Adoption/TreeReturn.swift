@@ -52,6 +52,8 @@ package struct TreeReturn {
         try SystemCalls.syncFileSystem(of: target)
         let count = try SystemCalls.names(in: target).count
         try removeState()
+        // A power failure would bring the note back.
+        try SystemCalls.syncFileSystem(of: target)
         return count
     }
 

@@ -113,10 +113,10 @@ class Taking:
         self.seconds = 1.0
         self.row = 0
         # Each round makes another container.
-        self.round = 0
+        self.round_number = 0
 
     def take(self) -> list[str]:
-        url = f"{self.url}-{self.round}"
+        url = f"{self.url}-{self.round_number}"
         return [self.binary, "take", self.directory, url, "--id", "iCloud.com.example.Taken", "--state", self.state]
 
     def undo(self) -> list[str]:
@@ -232,7 +232,7 @@ class Taking:
         self.run([self.binary, "sync", "--wait", self.directory])
         os.unlink(path)
         self.run(self.undo())
-        self.round += 1
+        self.round_number += 1
 
     def all(self, files: int) -> None:
         populate(self.directory, files, self.random)
@@ -252,10 +252,12 @@ class Taking:
                     break
                 # A daemon that was killed must be started once more before its state can be given back.
                 if not os.path.exists(os.path.join(self.state, "taking")) and self.has_index():
-                    self.run([self.binary, "mount", f"{self.url}-{self.round}", self.directory, "--state", self.state])
+                    self.run(
+                        [self.binary, "mount", f"{self.url}-{self.round_number}", self.directory, "--state", self.state]
+                    )
             assert shape(self.directory) == before, "the directory is not as it was"
             assert not self.has_index(), "the state is left"
-            self.round += 1
+            self.round_number += 1
         print(f"{interruptions} interruptions")
 
     def has_index(self) -> bool:
@@ -276,4 +278,5 @@ def main() -> None:
     Taking(options).all(options.files)
 
 
-main()
+if __name__ == "__main__":
+    main()
