@@ -105,6 +105,14 @@ package struct DaemonService: Sendable {
         if let port = options.metricsPort { try MetricsServer.check(port: port) }
         let taking = try await DirectoryTaking(
             at: mountpoint, isAsked: takesDirectory, into: fileSystem, remote: remote, logger: logger)
+        if taking != nil, options.isReadOnly {
+            throw DaemonError(
+                .denied,
+                remote.access.refusal.map {
+                    "nothing can be taken into a container that the store keeps from being written: \($0)"
+                }
+                    ?? "a directory cannot be taken into a read-only mount; leave out -o ro")
+        }
         var mountOptions = options.mount
         if taking != nil { mountOptions.allowsNonEmpty = true }
         let session = FileSystemSession(

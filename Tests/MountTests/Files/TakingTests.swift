@@ -98,7 +98,17 @@ extension RealMount {
                 let inside = try await take(container, id[0], id[1], "--state", directory(container) + "/state")
                 #expect(inside.errors.contains("lie in each other; give another --state DIR"))
                 #expect(inside.status == 64)
-                let missing = try await take(container, "--state", state(container))
+                let within = try await take(
+                    container, id[0], id[1], "--state", state(container), url: "file://\(directory(container))/store")
+                #expect(within.errors.contains("lie in each other; choose another mountpoint"), "\(within.errors)")
+                #expect(within.status == 64)
+                let unwritable = try await take(container, id[0], id[1], "--state", state(container), "-o", "ro")
+                #expect(
+                    unwritable.errors
+                        == "dewpoint: a directory cannot be taken into a read-only mount; leave out -o ro\n")
+                #expect(unwritable.status == 77)
+                let missing = try await take(
+                    container, "--state", state(container), url: container.url + "-missing")
                 #expect(missing.errors.contains("there is no container at"))
                 #expect(missing.status == 66)
                 try await Command.script(#"echo b > "$1/b""#, container.a.point)

@@ -79,6 +79,7 @@ struct TakeCommand: AsyncParsableCommand {
         let identifier = try id.map { try ContainerIdentifier(argument: $0) }
         let state = try await plan.takingState(id: identifier)
         if try state.isTaking(path) { return try await finish(plan, state) }
+        try checkPlaces(path, url)
         let survey = try TreeSurvey(of: path, ignoring: try plan.ignoredPatterns())
         let text = TakeText(path: path, url: url, survey: survey)
         try check(survey, path, state)
@@ -114,6 +115,13 @@ struct TakeCommand: AsyncParsableCommand {
         plan.passphrase = passphrase
         plan.takesDirectory = true
         return plan
+    }
+
+    /// Before the container is made in a place where it cannot be.
+    private func checkPlaces(_ path: String, _ url: String) throws {
+        let place = try MountPlaces.directory(of: url)
+        try MountPlaces.check(mountpoint: path, directory: place, mounts: MountTable.current())
+        if let place { try MountPlaces.check(directory: place, mounts: MountTable.current()) }
     }
 
     /// Before anything is created or moved.
