@@ -102,7 +102,8 @@ extension RealMount {
                     container, id[0], id[1], "--state", state(container), url: "file://\(directory(container))/store")
                 #expect(within.errors.contains("lie in each other; choose another mountpoint"), "\(within.errors)")
                 #expect(within.status == 64)
-                let unwritable = try await take(container, id[0], id[1], "--state", state(container), "-o", "ro")
+                let unwritable = try await take(
+                    container, id[0], id[1], "--state", state(container) + "-ro", "-o", "ro")
                 #expect(
                     unwritable.errors
                         == "dewpoint: a directory cannot be taken into a read-only mount; leave out -o ro\n")
