@@ -28,6 +28,8 @@ extension Descriptor {
 
     /// Empty if the file system supports none. Related: flistxattr(2).
     package var extendedAttributeNames: [String] {
+        // Most files have none.
+        guard CLinux_flistxattr(rawValue, nil, 0) > 0 else { return [] }
         var names = [UInt8](repeating: 0, count: Self.attributeByteLimit)
         let count = CLinux_flistxattr(rawValue, &names, names.count)
         return names.prefix(max(count, 0)).split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) }

@@ -36,9 +36,20 @@ struct DirectoryReturn {
     /// Downloads what is not local, uploads what can be uploaded, and unmounts.
     private func unmount() async throws -> StateDirectory {
         let place = try MountedPath.mountpoint(directory)
+        // Nothing is evicted from here on.
+        let isPinned = try await place.send(PinsRequest()).contains { $0.path.isEmpty && $0.pinned }
+        try await place.send(PinRequest(path: "", pinned: true))
+        do {
+            return try await unmount(place)
+        } catch {
+            // Otherwise the mount would keep everything local. Where it is gone, so is that.
+            if !isPinned { try? await place.send(PinRequest(path: "", pinned: false)) }
+            throw error
+        }
+    }
+
+    private func unmount(_ place: MountedPath) async throws -> StateDirectory {
         let status = try await place.withClient { client in
-            // Nothing is evicted from here on.
-            try await client.send(PinRequest(path: "", pinned: true))
             try await ProgressDisplay.during(directory, noun: "file") {
                 try await client.send(DownloadRequest(path: "", wait: true))
             } progress: {
