@@ -20,6 +20,7 @@ struct TreeAdoption {
     /// The one that is being added, and the rest of it.
     private var directory = Directory(number: .root, path: [])
     private var handle: Descriptor?
+    private var info: ParentInfo?
     private var names: ArraySlice<ItemName> = []
     /// Files with several names, by their numbers on the disk.
     private var linked: [UInt64: InodeNumber] = [:]
@@ -78,6 +79,7 @@ struct TreeAdoption {
                 directory = next
                 let opened = try next.open(in: transaction.backing.files)
                 handle = opened
+                info = try transaction.rows.parentInfo(next.number)
                 names = try Self.names(in: opened)[...]
             }
             try add(names.removeFirst(), transaction)
@@ -158,7 +160,8 @@ struct TreeAdoption {
         _ name: ItemName, _ number: InodeNumber, _ sample: ItemSample, _ transaction: ReplicaTransaction
     ) throws {
         let rows = transaction.rows
-        let isSynced = try transaction.isSynced(sample, name, in: rows.parentInfo(directory.number))
+        guard let info else { preconditionFailure("the directory of a name is open") }
+        let isSynced = try transaction.isSynced(sample, name, in: info)
         let item = isSynced ? transaction.environment.makeItemID() : nil
         try rows.insertEntry(name, in: directory.number, inode: number, item: item)
         if let item { try transaction.outbox.enqueue(item) } else { report.unsyncedCount += 1 }
