@@ -18,6 +18,8 @@ package final class MappedFiles: Sendable {
         let descriptor: Descriptor
         /// The status that the index has recorded last.
         var recorded: BackingStatus?
+        /// Whether it was opened before it was a file of the mount: then the kernel may have cached other bytes of it.
+        var isFromBefore = false
     }
 
     /// How many closed files are watched before those that nobody has mapped are dropped, without waiting for the next
@@ -73,7 +75,7 @@ package final class MappedFiles: Sendable {
     /// - Parameter descriptor: The backing file, open for reading alone.
     func noteIfOpenForWriting(_ number: InodeNumber, _ descriptor: Descriptor) {
         guard descriptor.isOpenForWriting else { return }
-        entries.withLock { $0[number] = Entry(descriptor: descriptor) }
+        entries.withLock { $0[number] = Entry(descriptor: descriptor, isFromBefore: true) }
         wake()
     }
 
@@ -127,6 +129,9 @@ package final class MappedFiles: Sendable {
             return false
         }
     }
+
+    /// Whether what is written to a file does not show in the kernel's cache by itself.
+    func bypassesCache(_ number: InodeNumber) -> Bool { entries.withLock { $0[number]?.isFromBefore == true } }
 
     /// Whether the index has recorded this status of a closed file.
     func isRecorded(_ status: BackingStatus, of number: InodeNumber) -> Bool {

@@ -106,7 +106,7 @@ package final class MountFiles: LocalFiles {
                 mapped.noteRecorded(
                     try context.replica.change { try $0.recordMappedBytes(of: inode, from: bytes) }, of: inode)
                 open.noteRecording(of: inode)
-                kernelLink.inodeChanged(inode, bytes: false)
+                kernelLink.inodeChanged(inode, bytes: mapped.bypassesCache(inode))
                 context.activity.noteLocalChange()
             }
         } catch {
