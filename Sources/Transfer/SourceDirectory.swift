@@ -61,7 +61,7 @@ final class SourceDirectory: Sendable {
         try SystemCalls.entry(Self.terminated(name), in: descriptor)
     }
 
-    /// Whether it may not be renamed, whoever asks. Related: `statx(2)`, `STATX_ATTR_IMMUTABLE`; chattr(1).
+    /// Whether nobody may rename it, not even root. Related: `statx(2)`, `STATX_ATTR_IMMUTABLE`; chattr(1).
     func isFixed(_ name: [UInt8]) throws(FileError) -> Bool {
         let text = String(decoding: name, as: UTF8.self)
         let attributes = try SystemCalls.extendedStatus(text, in: descriptor, mask: 0).stx_attributes

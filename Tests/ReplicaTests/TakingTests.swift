@@ -72,6 +72,27 @@ import Testing
         #expect(throws: FileError(.notUTF8, "the name is not UTF-8")) { try lab.replica.take(opened, at: path) }
         #expect(try names(in: path) == before)
         #expect(try lab.replica.taking == nil)
+        // Once it is mended, the same state takes it.
+        #expect(try lab.replica.read { try $0.hasItems } == false)
+        try lab.restart()
+        #expect(rmdir(bad) == 0)
+        _ = try lab.replica.take(opened, at: path)
+        try expectTaken(lab)
+    }
+
+    @Test func `a return whose state was being removed when it was interrupted is finished`() throws {
+        let lab = try Lab()
+        let (path, opened) = try directory(of: lab)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let before = try names(in: path)
+        var returning = TreeTaking(returning: path, as: try lab.replica.look { try $0.attributes(of: .root) })
+        try lab.replica.close()
+        try returning.begin(.returning, in: lab.path)
+        for name in ["index.sqlite", "files"] { try FileManager.default.removeItem(atPath: "\(lab.path)/\(name)") }
+        #expect(try TreeReturn(of: lab.path, to: path).run() == before.count)
+        #expect(try names(in: path) == before)
+        #expect(!FileManager.default.fileExists(atPath: lab.path))
+        withExtendedLifetime(opened) {}
     }
 
     @Test func `one that was interrupted is continued, and not repaired before`() throws {

@@ -29,7 +29,11 @@ extension Replica {
                 try SystemCalls.syncFileSystem(of: files)
                 try taking.begin(.finishing, in: state.path)
             } catch {
-                try giveBack(files, to: source)
+                do throws(FileError) { try giveBack(files, to: source) } catch let second {
+                    throw FileError(
+                        error.code,
+                        "\(error.detail); and what was moved before could not be moved back: \(second.detail)")
+                }
                 throw error
             }
         }
@@ -40,9 +44,11 @@ extension Replica {
         return tree
     }
 
-    /// Nothing on the disk has been changed but the places.
+    /// Nothing on the disk has been changed but the places. What the index has of it goes too: the state is a new one again.
     private func giveBack(_ files: Descriptor, to source: Descriptor) throws(FileError) {
         try TreeMove(from: files, to: source).run()
+        try change(freeing: true, isLong: true) { try $0.rows.removeAllItems() }
+        try makeDurable()
         try TreeTaking.end(in: state.path)
     }
 

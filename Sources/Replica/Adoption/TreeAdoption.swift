@@ -201,7 +201,7 @@ package struct AdoptedTree: Hashable, Sendable {
 
 extension Rows {
     /// Removes all items, of a replica whose items are known nowhere else.
-    fileprivate func removeAllItems() throws {
+    func removeAllItems() throws {
         for table in ["entries", "outbox", "xattrs", "removed"] { try execute("DELETE FROM \(table)") }
         try execute("DELETE FROM inodes WHERE id <> 1")
         try execute("UPDATE inodes SET links = 2 WHERE id = 1")

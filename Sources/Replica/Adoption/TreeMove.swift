@@ -14,38 +14,28 @@ package struct TreeMove: Sendable {
         self.target = target
     }
 
-    /// All of it, or nothing. One that was interrupted is continued by the next.
+    /// One that was interrupted, or failed, is continued by the next.
     ///
-    /// - Throws: `crossDevice` when the two are not on one file system; `notPermitted` for what may not be moved.
+    /// - Throws: `crossDevice` when the two are not on one file system; `notPermitted` for what may not be moved; `exists` for a
+    ///   name that the target has.
     package func run() throws(FileError) {
-        do throws(FileError) { try move(from: source, to: target) } catch {
-            do throws(FileError) { try move(from: target, to: source) } catch let second {
-                throw FileError(
-                    error.code,
-                    "\(error.detail); and what was moved before could not be moved back: \(second.detail)")
-            }
-            throw error
-        }
-        for directory in [source, target] { try directory.synchronize(as: "fsync of a directory that was moved") }
-    }
-
-    private func move(from source: Descriptor, to target: Descriptor) throws(FileError) {
         var names: [[CChar]] = []
         try SystemCalls.forEachName(in: source) { name, _ in
             names.append(Array(UnsafeBufferPointer(start: name, count: strlen(name) + 1)))
         }
-        for name in names { try move(name, from: source, to: target) }
+        for name in names { try move(name) }
+        for directory in [source, target] { try directory.synchronize(as: "fsync of a directory that was moved") }
     }
 
     /// A directory that its owner may not write to cannot be moved to another one: the entry `..` in it would change.
-    private func move(_ name: [CChar], from source: Descriptor, to target: Descriptor) throws(FileError) {
-        do throws(FileError) { try rename(name, from: source, to: target) } catch {
+    private func move(_ name: [CChar]) throws(FileError) {
+        do throws(FileError) { try rename(name) } catch {
             guard error.code == .denied || error.code == .notPermitted else { throw error }
             let status = try SystemCalls.entry(name, in: source)
             guard ItemKind(status) == .directory, status.mode & 0o200 == 0 else { throw error }
             let mode = mode_t(status.mode & 0o7777)
             try setMode(name, mode | 0o200, in: source)
-            do throws(FileError) { try rename(name, from: source, to: target) } catch {
+            do throws(FileError) { try rename(name) } catch {
                 try setMode(name, mode, in: source)
                 throw error
             }
@@ -53,7 +43,7 @@ package struct TreeMove: Sendable {
         }
     }
 
-    private func rename(_ name: [CChar], from source: Descriptor, to target: Descriptor) throws(FileError) {
+    private func rename(_ name: [CChar]) throws(FileError) {
         try SystemCalls.check("rename", Self.text(name)) {
             CLinux_renameat2(source.rawValue, name, target.rawValue, name, CLinux_RENAME_NOREPLACE)
         }

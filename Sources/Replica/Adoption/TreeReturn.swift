@@ -38,15 +38,18 @@ package struct TreeReturn {
         defer { lock.release() }
         if let noted { try check(noted) }
         let target = try BackingDirectory.openDirectory(directory)
-        let files = try BackingDirectory.openDirectory(state.files)
         var returning: TreeTaking
         if let noted { returning = noted } else { returning = try begin(lock, target) }
         if returning.phase == .restoring {
+            let files = try BackingDirectory.openDirectory(state.files)
             try restore(files)
             try SystemCalls.syncFileSystem(of: files)
             try returning.begin(.returning, in: state.path)
         }
-        try TreeMove(from: files, to: target).run()
+        // It is missing where the state was being removed already.
+        if access(state.files, F_OK) == 0 {
+            try TreeMove(from: BackingDirectory.openDirectory(state.files), to: target).run()
+        }
         try target.setMode(returning.mode)
         try target.setTimes(modified: returning.modified)
         try SystemCalls.syncFileSystem(of: target)

@@ -8,7 +8,7 @@
 ///     staging/aside/      unknown files that were in repair's way: adopted, never deleted
 ///     recovering.PID/     a state that is being recovered into this one's mount; removed by the command, or by the next
 ///     recovered/          files that repair did not know after a power failure, for the user to inspect
-///     taking              a directory that is being taken over, until everything of it is in files/ and in the index
+///     taking              a directory that is being taken over, or given back: until that is complete
 ///     running             boot and mount of the disk, process id of the daemon; left after an unclean end
 ///     redo                changes that survive kill -9 and are not in the index yet
 ///     reserve             space for removals on a full disk
