@@ -25,9 +25,9 @@ struct BodySealing {
     ///   - start: Bytes that are sealed with it, before it; they count as part of the object.
     ///   - emit: Takes the sealed object in pieces.
     mutating func seal(
-        _ body: Body, after start: [UInt8], _ emit: ([UInt8]) throws(StoreError) -> Void
+        _ body: Body, after start: [UInt8], _ emit: (Data) throws(StoreError) -> Void
     ) throws(StoreError) {
-        try emit(header.bytes)
+        try emit(Data(header.bytes))
         // Closures cannot change what they were not given.
         var sealing = self
         try Body.bytes(start).forEachPiece(key: key) { piece throws(StoreError) in try sealing.take(piece, emit) }
@@ -46,21 +46,32 @@ struct BodySealing {
     }
 
     private mutating func take(
-        _ piece: UnsafeRawBufferPointer, _ emit: ([UInt8]) throws(StoreError) -> Void
+        _ piece: UnsafeRawBufferPointer, _ emit: (Data) throws(StoreError) -> Void
     ) throws(StoreError) {
         var rest = piece[...]
         let full = Int(SealedLayout.segmentByteCount)
-        while !rest.isEmpty {
-            // The last segment is sealed at the end, full or not.
-            if buffer.count == full {
-                try emit(header.cipher.seal(buffer, .segment(index, isLast: false), key: key))
-                index += 1
+        // The last segment is sealed at the end, full or not.
+        while buffer.count + rest.count > full {
+            if buffer.isEmpty {
+                try seal(UnsafeRawBufferPointer(rebasing: rest.prefix(full)), emit)
+                rest = rest.dropFirst(full)
+            } else {
+                let count = full - buffer.count
+                buffer.append(contentsOf: rest.prefix(count))
+                rest = rest.dropFirst(count)
+                try seal(buffer, emit)
                 buffer.removeAll(keepingCapacity: true)
             }
-            let count = min(full - buffer.count, rest.count)
-            buffer.append(contentsOf: rest.prefix(count))
-            rest = rest.dropFirst(count)
         }
+        buffer.append(contentsOf: rest)
+    }
+
+    /// - Parameter segment: A full one, and not the last.
+    private mutating func seal(
+        _ segment: some DataProtocol, _ emit: (Data) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try emit(header.cipher.seal(segment, .segment(index, isLast: false), key: key))
+        index += 1
     }
 }
 
@@ -90,7 +101,7 @@ struct SealedBody: Sendable {
             do throws(FileError) { file = try unnamedFile(beside: path) } catch { throw failure(error, key) }
             try sealing.seal(body, after: start) { piece throws(StoreError) in
                 do throws(FileError) {
-                    try piece.withBytes { bytes throws(FileError) in try file.append(bytes) }
+                    try Array(piece).withBytes { bytes throws(FileError) in try file.append(bytes) }
                 } catch {
                     throw failure(error, key)
                 }

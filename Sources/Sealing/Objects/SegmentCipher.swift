@@ -24,11 +24,15 @@ struct SegmentCipher: Sendable {
         }
     }
 
-    /// - Returns: As many bytes, and a tag of 16.
-    func seal(_ plaintext: some DataProtocol, _ part: Part, key name: String) throws(StoreError) -> [UInt8] {
+    /// - Returns: As many bytes, and a tag of 16. They are the library's own memory: uploads are large enough for each copy
+    ///   to be felt.
+    func seal(_ plaintext: some DataProtocol, _ part: Part, key name: String) throws(StoreError) -> Data {
         do {
-            let box = try AES.GCM.seal(plaintext, using: key, nonce: AES.GCM.Nonce(data: part.nonce))
-            return Array(box.ciphertext) + Array(box.tag)
+            let nonce = part.nonce
+            let box = try AES.GCM.seal(plaintext, using: key, nonce: AES.GCM.Nonce(data: nonce))
+            // Of the nonce of 12 bytes, the text and the tag; there is none only for nonces of other lengths.
+            if let combined = box.combined { return combined.dropFirst(nonce.count) }
+            return box.ciphertext + box.tag
         } catch {
             throw StoreError(.invalid, key: name, "cannot be sealed: \(error)")
         }
