@@ -21,20 +21,21 @@ package struct ExtendedAttributes: Sendable {
     /// Related: getxattr(2).
     package func value(
         _ name: String, of inode: InodeNumber, by caller: Caller
-    ) throws(FileError) -> [UInt8] {
+    ) throws(FileError) -> Answer<[UInt8]> {
         switch ControlAttribute.named(name) {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try Self.checkNotEmpty(name)
-            return try replica.look { try $0.xattr(name, of: inode) }
+            return .ready(try replica.look { try $0.xattr(name, of: inode) })
         case .unknown:
             throw FileError(.noAttribute, name)
         case .control(let attribute, let isRaw):
             try checkMayUse(name, of: inode, caller)
+            if attribute == ItemAttributes.table.preview { return try ItemPreviews(fileSystem).bytes(of: inode) }
             guard let value = try text(of: attribute, isRaw: isRaw, inode: inode) else {
                 throw FileError(.noAttribute, name)
             }
-            return Array(value.utf8)
+            return .ready(Array(value.utf8))
         }
     }
 
@@ -72,6 +73,10 @@ package struct ExtendedAttributes: Sendable {
             // A caller that may write a file may download it: the kernel has checked that, or the owner's spelling is
             // used.
             if attribute != ItemAttributes.table.download { try checkOwner(of: inode, caller) }
+            if attribute == ItemAttributes.table.preview {
+                try ItemPreviews(fileSystem).set(value, of: inode)
+                return .ready(())
+            }
             return try setControl(attribute, value: value, inode: inode)
         }
     }
@@ -110,6 +115,10 @@ package struct ExtendedAttributes: Sendable {
         case .control(ItemAttributes.table.pinned, _):
             try checkOwner(of: inode, caller)
             try replica.change { try $0.setPinned(nil, of: inode) }
+            return .ready(())
+        case .control(ItemAttributes.table.preview, _):
+            try checkOwner(of: inode, caller)
+            try ItemPreviews(fileSystem).set(nil, of: inode)
             return .ready(())
         case .control(let attribute, _):
             throw FileError(.denied, "\(attribute) cannot be removed")

@@ -96,6 +96,7 @@ package struct ItemStates: Sendable {
             ?? attributes.modified).rfc3339
         status.modified = attributes.modified.rfc3339
         status.contentType = ContentType.identifier(kind: facts.attributes.kind, name: entry?.name)
+        status.hasPreview = facts.hasPreview ? true : nil
         status.displayName = entry?.name.string ?? syncEngine.container.identity.settings.name
         return status
     }

@@ -4,7 +4,8 @@ package enum ControlRequests {
     package static let all: [any ControlRequest.Type] = [
         ContainerStatusRequest.self, ItemStatusRequest.self, ListRequest.self, TotalsRequest.self, ReasonsRequest.self,
         TransfersRequest.self, FollowRequest.self, DownloadProgressRequest.self, DownloadRequest.self,
-        CancelDownloadRequest.self, EvictRequest.self, PinRequest.self, VersionsRequest.self, ConflictsRequest.self,
+        CancelDownloadRequest.self, EvictRequest.self, PinRequest.self, PreviewsRequest.self, VersionsRequest.self,
+        ConflictsRequest.self,
         PinsRequest.self, SharesRequest.self, ShareRequest.self, RevokeShareRequest.self, ResolveRequest.self,
         RestoreVersionRequest.self, VersionContentRequest.self, DiscardVersionRequest.self,
         MarkVersionResolvedRequest.self, DevicesRequest.self, LogRequest.self, TrashRequest.self,

@@ -45,7 +45,7 @@ struct Simulate: ParsableCommand {
 
     func run() throws {
         Self.fixHashing()
-        let first = seed ?? first ?? Scenario.firstReplacedSeed + UInt64.random(in: 0..<1_000_000_000)
+        let first = seed ?? first ?? Scenario.firstFreshSeed + UInt64.random(in: 0..<1_000_000_000)
         let seeds = first..<first + UInt64(seed == nil ? count : 1)
         print("seeds \(seeds.lowerBound) to \(seeds.upperBound - 1)")
         let failed =

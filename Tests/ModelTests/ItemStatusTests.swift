@@ -11,6 +11,7 @@ import Testing
         status.downloadingError = ItemFault(code: 640, text: "full")
         status.uploadingError = ItemFault(code: 640, text: "full")
         (status.created, status.modified, status.contentType, status.displayName) = ("", "", "public.data", "f")
+        status.hasPreview = true
         let members = try #require(
             try JSONSerialization.jsonObject(with: JSONEncoder().encode(status)) as? [String: Any])
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -105,6 +105,19 @@ import Testing
         for record in try records() { #expect(try ItemRecord(packed: record.packed) == record) }
     }
 
+    @Test func `the preview is behind all that earlier readers know, and damage to it is ignored`() throws {
+        var record = try records()[0]
+        let plain = record.packed
+        record.preview = ItemPreview(
+            hash: ChunkHash(bytes: [UInt8](repeating: 5, count: 32))!, pack: .root, offset: 1 << 40, byteCount: 16384)
+        let packed = record.packed
+        #expect(packed.prefix(plain.count) == plain && packed.count == plain.count + 61)
+        #expect(try ItemRecord(packed: packed) == record)
+        record.preview = nil
+        for end in plain.count..<packed.count { #expect(try ItemRecord(packed: packed.prefix(end)) == record) }
+        #expect(try ItemRecord(packed: plain + [2, 3]) == record)
+    }
+
     @Test func `truncated data is refused`() throws {
         let packed = try records()[0].packed
         for count in 0..<packed.count {

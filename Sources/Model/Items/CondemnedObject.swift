@@ -64,6 +64,11 @@ extension Content {
 extension ItemRecord {
     /// All contents that the record refers to: they are kept as long as the record is valid.
     package var references: [Reference] { (content.map { [$0] } ?? []) + conflicts.map(\.content) }
+
+    /// The objects that it names directly.
+    package var objects: [CondemnedObject] {
+        references.flatMap(\.objects) + (preview.map { [.pack($0.pack)] } ?? [])
+    }
 }
 
 extension ItemRecord.Reference {

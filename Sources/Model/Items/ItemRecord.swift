@@ -21,6 +21,8 @@ package struct ItemRecord: Hashable, Sendable, Codable {
     package var content: Reference?
     /// Edits that lost against this state and wait to be resolved; for a file only.
     package var conflicts: [ConflictVersion]
+    /// A preview of the bytes of a file; `nil` for one without.
+    package var preview: ItemPreview?
     /// The device that made the bytes of a file, when it is not ``device``; see ``maker``.
     package var bytesDevice: DeviceID?
     /// The device that made this state.
@@ -38,7 +40,8 @@ package struct ItemRecord: Hashable, Sendable, Codable {
     package init(
         id: ItemID, parent: ItemID, name: ItemName, kind: ItemKind, mode: UInt16, modified: Timestamp, size: Int64 = 0,
         target: LinkTarget? = nil, xattrs: [AttributeName: Data] = [:], content: Reference? = nil,
-        conflicts: [ConflictVersion] = [], maker: DeviceID? = nil, device: DeviceID, base: CommitNumber
+        conflicts: [ConflictVersion] = [], preview: ItemPreview? = nil, maker: DeviceID? = nil, device: DeviceID,
+        base: CommitNumber
     ) {
         self.id = id
         self.parent = parent
@@ -51,6 +54,7 @@ package struct ItemRecord: Hashable, Sendable, Codable {
         self.xattrs = xattrs
         self.content = content
         self.conflicts = conflicts
+        self.preview = kind == .file ? preview : nil
         bytesDevice = maker == device || kind != .file ? nil : maker
         self.device = device
         self.base = base
@@ -59,7 +63,8 @@ package struct ItemRecord: Hashable, Sendable, Codable {
 
 extension ItemRecord {
     private enum CodingKeys: String, CodingKey {
-        case id, parent, name, kind, mode, modified, size, target, xattrs, content, conflicts, bytesDevice, device, base
+        case id, parent, name, kind, mode, modified, size, target, xattrs, content, conflicts, preview, bytesDevice
+        case device, base
     }
 
     /// The device that made the bytes.
@@ -84,6 +89,8 @@ extension ItemRecord {
             ) { first, _ in first },
             content: try container.decodeIfPresent(Reference.self, forKey: .content),
             conflicts: try container.decodeIfPresent([ConflictVersion].self, forKey: .conflicts) ?? [],
+            // Optional: another value is as none.
+            preview: try? container.decodeIfPresent(ItemPreview.self, forKey: .preview),
             maker: try container.decodeIfPresent(DeviceID.self, forKey: .bytesDevice),
             device: try container.decode(DeviceID.self, forKey: .device),
             base: try container.decode(CommitNumber.self, forKey: .base))
@@ -103,6 +110,7 @@ extension ItemRecord {
         try container.encodeIfPresent(content, forKey: .content)
         // Few items have any, so an empty list is not encoded.
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
+        try container.encodeIfPresent(preview, forKey: .preview)
         try container.encodeIfPresent(bytesDevice, forKey: .bytesDevice)
         try container.encode(device, forKey: .device)
         try container.encode(base, forKey: .base)

@@ -17,6 +17,7 @@ package struct ItemAttribute: Sendable {
         case readOnly = ""
         case settable = "yes"
         case inherited = "yes; after removing it, the item inherits again"
+        case removable = "yes; it can be removed"
         case clearable = "removing it clears the error and retries"
     }
 
@@ -83,7 +84,7 @@ package struct ItemAttribute: Sendable {
 
     package func value(of item: Item) -> Value? { value(item) }
 
-    package var isSettable: Bool { setting == .settable || setting == .inherited }
+    package var isSettable: Bool { [.settable, .inherited, .removable].contains(setting) }
 
     /// The rows of the table in the page Semantics; neighbours of one meaning share one.
     package static var rows: [[String]] {

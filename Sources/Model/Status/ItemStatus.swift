@@ -34,6 +34,8 @@ package struct ItemStatus: Hashable, Sendable, Codable {
     package var contentType: String?
     /// The name for people; `nil` from a daemon that does not send it.
     package var displayName: String?
+    /// `true` for a file with a preview of its bytes, else `nil`.
+    package var hasPreview: Bool?
 
     /// An item of the container that is local and uploaded.
     package init(path: String, kind: ItemKind) {
@@ -158,6 +160,9 @@ package struct ItemAttributes: Sendable {
             + "`isSyncPaused` is `syncPaused` here; `created` and `modified` are in RFC 3339, UTC. A container has no creation "
             + "times, so `created` is the earliest modification time known on this device: of the item now, as the "
             + "container has it, or of the earliest version kept")
+    package let hasPreview = ItemAttribute(
+        "hasPreview", "`0`, `1`: whether a preview of its bytes is in the container, or waits to be uploaded"
+    ) { .flag($0.status.hasPreview ?? false) }
     package let syncPaused = ItemAttribute(
         "syncPaused", url: "NSURLUbiquitousItemIsSyncPausedKey",
         "`1`, `0`; reads as `1` in a paused directory and container too", .settable
@@ -177,6 +182,10 @@ package struct ItemAttributes: Sendable {
     package let pinned = ItemAttribute(
         "pinned", "`1`, `0`; items in a directory inherit it", .inherited
     ) { .flag($0.status.pinned) }
+    package let preview = ItemAttribute(
+        "preview",
+        "a JPEG of at most 16 KiB, which other devices show without the bytes; `ENODATA` without one. It is set where the "
+            + "bytes are local, and is gone when they change", .removable)
 }
 
 extension ItemStatus {

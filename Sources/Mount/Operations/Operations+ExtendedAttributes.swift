@@ -13,9 +13,7 @@ extension Operations {
             if Operations.isAbsent(name!) { return Reply(Request(request, .getxattr)).error(ENODATA) }
             let request = Request(request, .getxattr)
             request.answerInWholeTree({ () throws(FileError) in try Operations.text(name) }) { name throws(FileError) in
-                .ready(
-                    try ExtendedAttributes(request.fileSystem).value(
-                        name, of: InodeNumber(inode), by: request.caller))
+                try ExtendedAttributes(request.fileSystem).value(name, of: InodeNumber(inode), by: request.caller)
             } with: { reply, value in
                 Operations.sendAttribute(value, capacity: capacity, reply)
             }

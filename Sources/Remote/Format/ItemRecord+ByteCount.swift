@@ -11,6 +11,7 @@ extension ItemRecord {
         var byteCount = 1024 + Self.escaped(name.string) + Self.escaped(target?.string ?? "")
         for (name, value) in xattrs { byteCount += Self.escaped(name.string) + (value.count + 2) / 3 * 4 + 8 }
         if let content { byteCount += content.byteCountInCommit }
+        if preview != nil { byteCount += 256 }
         for version in conflicts {
             byteCount += 512 + Self.escaped(version.deviceName.string) + version.content.byteCountInCommit
         }

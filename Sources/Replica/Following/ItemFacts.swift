@@ -13,6 +13,8 @@ package struct ItemFacts: Sendable {
     package var hasIncoming: Bool
     /// Whether the bytes were changed here and are not in the container yet.
     package var isModified: Bool
+    /// Whether it is to have a preview, or to lose it, once that is uploaded; `nil` when no such change waits.
+    package var waitingPreview: Bool?
     /// How much of a file that is not local was downloaded earlier: 0 to 100.
     package var percentLocal: Double
     /// When the earliest version that is kept was modified; `nil` without earlier versions.
@@ -22,6 +24,14 @@ package struct ItemFacts: Sendable {
     /// By its own setting, that of a directory above it, or that of the container.
     package var isPaused: Bool
     package var isExcluded: Bool
+}
+
+extension ItemFacts {
+    /// Whether there is a preview of the bytes as they are.
+    package var hasPreview: Bool { waitingPreview ?? (preview != nil) }
+
+    /// The one in the container, if it is of the bytes as they are.
+    package var preview: ItemPreview? { isModified ? nil : entry?.base?.preview }
 }
 
 /// A part of a listing.

@@ -151,7 +151,8 @@ struct DirectoryFacts {
 extension Rows {
     private static let factsColumns =
         "\(fullColumns), \(attributeColumns), i.local, i.incoming IS NOT NULL, i.dirty, t.content, t.have, "
-        + "(SELECT h.record FROM history h WHERE h.item = e.item ORDER BY h.number LIMIT 1)"
+        + "(SELECT h.record FROM history h WHERE h.item = e.item ORDER BY h.number LIMIT 1), "
+        + "(SELECT length(p.bytes) > 0 FROM previews p WHERE p.inode = i.id AND p.modified = i.modified AND p.size = i.size)"
     private static let factsTables =
         "entries e JOIN inodes i ON i.id = e.inode LEFT JOIN transfers t ON t.inode = i.id AND i.local = 0"
 
@@ -160,7 +161,8 @@ extension Rows {
         let rest = fullColumnCount + attributeColumnCount
         var facts = ItemFacts(
             path: above.path(of: entry.name), entry: entry, attributes: try attributes(row, at: fullColumnCount),
-            isLocal: row[rest], hasIncoming: row[rest + 1], isModified: row[rest + 2], percentLocal: 0,
+            isLocal: row[rest], hasIncoming: row[rest + 1], isModified: row[rest + 2],
+            waitingPreview: entry.isQueued ? row[rest + 6] : nil, percentLocal: 0,
             firstModified: try (row[rest + 5] as Data?).map { try ItemRecord(packed: $0).modified },
             isPinned: entry.pinned ?? above.isPinned, isPaused: above.isPaused || entry.isPaused,
             isExcluded: above.isExcluded || entry.isExcluded)
@@ -220,8 +222,8 @@ extension Rows {
         return [
             ItemFacts(
                 path: "", entry: nil, attributes: row.attributes, isLocal: true, hasIncoming: false, isModified: isOwn,
-                percentLocal: 100, firstModified: nil,
-                isPinned: facts.isPinned, isPaused: facts.isPaused, isExcluded: facts.isExcluded)
+                waitingPreview: nil, percentLocal: 100, firstModified: nil, isPinned: facts.isPinned,
+                isPaused: facts.isPaused, isExcluded: facts.isExcluded)
         ]
     }
 }

@@ -32,6 +32,8 @@ struct PackedReader {
 
     init(_ data: Data) { bytes = Array(data) }
 
+    var isAtEnd: Bool { position == bytes.count }
+
     mutating func read<Value: FixedWidthInteger>(_: Value.Type = Value.self) throws(FileError) -> Value {
         let place = try take(MemoryLayout<Value>.size).startIndex
         return bytes.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: Value.self)) }

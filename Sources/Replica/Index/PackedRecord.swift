@@ -71,7 +71,9 @@ extension Content {
 /// The format of a record in the index: version (1 byte, 2), then its fields in the order of ``ItemRecord``; the target
 /// with a byte before it that says whether there is one, the attributes sorted by name, the content after a byte: 0
 /// none, 1 a content, 2 a manifest's hash. Then the device that made the bytes, if it is another one (a text, else
-/// empty), and the conflict versions, as in `ConflictVersion.packed(_:)`; version 1 had neither.
+/// empty), and the conflict versions, as in `ConflictVersion.packed(_:)`; version 1 had neither. At the end, if there is
+/// one, the preview: 1 (1 byte), SHA-256 (32 bytes), pack (16 bytes), offset (64 bits), byte count (32 bits). What follows
+/// the conflict versions and is something else is ignored, as it is by readers from before previews.
 extension ItemRecord {
     private static let packedVersion: UInt8 = 2
 
@@ -97,6 +99,13 @@ extension ItemRecord {
         writer.append(base)
         writer.append(bytesDevice?.description ?? "")
         ConflictVersion.pack(conflicts, into: &writer)
+        if let preview {
+            writer.append(UInt8(1))
+            writer.append(preview.hash)
+            writer.append(preview.pack.uuid)
+            writer.append(preview.offset)
+            writer.append(UInt32(preview.byteCount))
+        }
         return writer.data
     }
 
@@ -121,11 +130,23 @@ extension ItemRecord {
         guard let device = DeviceID(try reader.readText()) else { throw PackedReader.damaged }
         let base: CommitNumber = try reader.read()
         let maker = version == 1 ? nil : DeviceID(try reader.readText())
+        let conflicts = version == 1 ? [] : try ConflictVersion.list(reading: &reader)
         self.init(
             id: id, parent: parent, name: name, kind: kind, mode: mode, modified: modified, size: size, target: target,
-            xattrs: xattrs, content: content,
-            conflicts: version == 1 ? [] : try ConflictVersion.list(reading: &reader), maker: maker, device: device,
-            base: base)
+            xattrs: xattrs, content: content, conflicts: conflicts, preview: Self.preview(reading: &reader),
+            maker: maker,
+            device: device, base: base)
+    }
+
+    private static func preview(reading reader: inout PackedReader) -> ItemPreview? {
+        do throws(FileError) {
+            guard !reader.isAtEnd, try reader.read(UInt8.self) == 1 else { return nil }
+            return ItemPreview(
+                hash: try reader.readHash(), pack: PackID(uuid: try reader.readUUID()), offset: try reader.read(),
+                byteCount: Int(try reader.read(UInt32.self)))
+        } catch {
+            return nil
+        }
     }
 
     /// The name in the first bytes of a packed record.

@@ -30,7 +30,7 @@ package final class ReferenceScan: Sendable {
 
     /// Adds all references of records.
     package func add(_ records: [ItemRecord]) async throws(FileError) {
-        try await write { database in try Self.add(records.flatMap(\.references), database) }
+        try await write { database in try Self.add(records.flatMap(\.objects), database) }
     }
 
     /// Adds all references of a snapshot's records.
@@ -51,7 +51,9 @@ package final class ReferenceScan: Sendable {
                 let rows = try Row.fetchCursor(
                     database,
                     sql: "SELECT \(column) FROM other.inodes WHERE \(column) IS NOT NULL AND links > 0")
-                while let row = try rows.next() { try Self.add([.inline(try Content(packed: row[0]))], database) }
+                while let row = try rows.next() {
+                    try Self.add(try Content(packed: row[0]).packs.map { .pack($0) }, database)
+                }
             }
         }
     }
@@ -59,14 +61,12 @@ package final class ReferenceScan: Sendable {
     private func addRecords(_ sql: String, of path: String) async throws(FileError) {
         try await attached(path) { database in
             let rows = try Row.fetchCursor(database, sql: sql)
-            while let row = try rows.next() { try Self.add(try ItemRecord(packed: row[0]).references, database) }
+            while let row = try rows.next() { try Self.add(try ItemRecord(packed: row[0]).objects, database) }
         }
     }
 
-    private static func add(_ references: [ItemRecord.Reference], _ database: Database) throws {
-        for reference in references {
-            for object in reference.objects { try add(object, database) }
-        }
+    private static func add(_ objects: [CondemnedObject], _ database: Database) throws {
+        for object in objects { try add(object, database) }
     }
 
     private static func add(_ object: CondemnedObject, _ database: Database) throws {

@@ -104,7 +104,8 @@ extension CommitApplication {
         if now.isQueued {
             try transaction.outbox.dequeueAll(record.id)
             let isPlaced = try isPlaced(now, as: record)
-            if decision.staysQueued || !isPlaced {
+            let waitsForPreview = try rows.waitingPreview(of: now.inode)?.isOutdated == false
+            if decision.staysQueued || !isPlaced || waitsForPreview {
                 try transaction.outbox.enqueue(record.id)
                 effects.queued = true
             }

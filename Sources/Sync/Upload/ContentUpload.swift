@@ -13,6 +13,8 @@ package struct ContentUpload {
     private var writer: PackWriter
     private var stored: [ChunkHash: Content.Piece.Stored] = [:]
     private var files: [InodeNumber: [Part]] = [:]
+    /// They follow the bytes of all files, so that a reader gets those of a commit with one request.
+    private var previews: [(hash: ChunkHash, bytes: [UInt8])] = []
     /// Whose bytes count once a chunk is in the store: the file's, and how many with the holes before it.
     private var waiting: [ChunkHash: [(number: InodeNumber, byteCount: Int64)]] = [:]
 
@@ -119,8 +121,26 @@ package struct ContentUpload {
         return Part(byteCount: bytes.count, hash: hash, stored: nil)
     }
 
+    /// Adds the preview of a file, of at most ``ItemPreview/byteLimit`` bytes.
+    mutating func add(preview bytes: [UInt8]) -> ChunkHash {
+        let hash = ChunkHash(hashing: bytes)
+        previews.append((hash, bytes))
+        return hash
+    }
+
+    /// The place of a preview that was added; valid after ``finish()``.
+    func place(ofPreview hash: ChunkHash) -> Content.Piece.Stored? { stored[hash] }
+
     /// Sends the last pack; afterwards every chunk has its place.
     package mutating func finish() async throws {
+        for (hash, bytes) in previews {
+            if let known = try stored[hash] ?? replica.read({ try $0.chunkLocation(hash) }) {
+                stored[hash] = known
+            } else {
+                try await writer.append(hash, bytes)
+                try takeStored()
+            }
+        }
         while try await writer.finishNext() { try takeStored() }
     }
 

@@ -88,6 +88,7 @@ extension Uploader {
                 throw Refusal(reason: "the list of its chunks is \(error.detail)")
             }
         }
+        try setPreview(of: &candidate, upload)
         guard let record = candidate.record else { return candidate }
         for version in record.conflicts {
             for object in version.content.objects where try replica.read({ try $0.isCondemned(object) }) {
@@ -166,7 +167,7 @@ extension Uploader {
         where keptNames[record.parent]?.contains(record.name) ?? false { return [] }
         if try awaitsDirectories(unchanged) { return [] }
         // Objects that were condemned since they were packed are packed again.
-        let objects = unchanged.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
+        let objects = unchanged.flatMap { $0.record?.objects ?? [] }
         for object in Set(objects + unchanged.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
         where try replica.read({ try $0.isCondemned(object) }) { return [] }
         return unchanged
@@ -233,6 +234,7 @@ extension Uploader {
                     }
                 }
                 if !candidate.isPlaceOnly { try transaction.outbox.dequeue(item, position: candidate.pending.position) }
+                if candidate.preview != nil, let inode = candidate.inode { try transaction.previews.forget(inode) }
             }
             // A snapshot that is made here gives new devices the names of all devices.
             try transaction.rememberDevice(of: commit)

@@ -197,6 +197,8 @@ package final class Uploader: Sendable {
         var inode: InodeNumber?
         /// Whether the bytes were read here; otherwise the record keeps the container's reference.
         var wasRead = false
+        /// What becomes of its preview; `nil`: the container's stays as long as the bytes do.
+        var preview: PreviewUpload?
         /// Whether only the new place is uploaded and the bytes follow: the item stays in the outbox.
         var isPlaceOnly = false
         /// Whether the bytes are those of a copy, since the file is being written: the item stays in the outbox.
@@ -300,10 +302,11 @@ package final class Uploader: Sendable {
         for item in pending {
             guard byteCount < Self.bytesPerCommit || joins else { break }
             joins = item.joinsNext
-            guard let candidate = try await readOrSkip(item, into: &upload, within: &quota) else {
+            guard var candidate = try await readOrSkip(item, into: &upload, within: &quota) else {
                 skipped += 1
                 continue
             }
+            try takePreview(of: &candidate, into: &upload)
             byteCount += candidate.content == nil && candidate.inode != nil ? candidate.record?.size ?? 0 : 0
             candidates.append(candidate)
         }

@@ -106,8 +106,9 @@ extension World {
         return content
     }
 
-    private func bytes(
-        of stored: Content.Piece.Stored, byteCount: Int, _ includingDeleted: Bool
+    /// The bytes of one chunk, as they are in the store.
+    func bytes(
+        of stored: Content.Piece.Stored, byteCount: Int, _ includingDeleted: Bool = false
     ) throws(Violation) -> [UInt8] {
         let start = Int(stored.offset)
         guard let pack = try object(at: Pack.key(stored.pack), includingDeleted: includingDeleted),

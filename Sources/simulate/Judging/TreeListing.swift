@@ -25,6 +25,7 @@ struct TreeListing {
         var content: FileContent
         var target: LinkTarget?
         var xattrs: [AttributeName: Data]
+        var hasPreview: Bool
     }
 
     private mutating func add(_ item: Item) {
@@ -34,7 +35,7 @@ struct TreeListing {
         lines.append(
             """
             \(item.path) \(item.kind) \(String(item.mode, radix: 8)) \(item.modified.rawValue) \(item.content) \
-            \(item.target?.string ?? "") \(xattrs.joined(separator: " "))
+            \(item.target?.string ?? "") \(xattrs.joined(separator: " "))\(item.hasPreview ? " with a preview" : "")
             """)
         timelessLines.append(
             """
@@ -91,7 +92,8 @@ struct TreeListing {
             add(
                 Item(
                     path: name, kind: current.kind, mode: current.mode, modified: current.modified,
-                    content: content, target: try replica.read { try $0.inode(number).target }, xattrs: xattrs))
+                    content: content, target: try replica.read { try $0.inode(number).target }, xattrs: xattrs,
+                    hasPreview: try replica.read { try $0.facts(at: name)?.hasPreview ?? false }))
             if current.kind == .directory { try add(number, "\(name)/", device) }
         }
     }
@@ -137,10 +139,19 @@ struct TreeListing {
             guard record.kind != .file || record.size == content.byteCount else {
                 throw Violation("the record of \(path)\(record.name) says \(record.size) bytes, and has \(content)")
             }
+            if let preview = record.preview {
+                let bytes = try world.bytes(
+                    of: .init(hash: preview.hash, pack: preview.pack, offset: preview.offset),
+                    byteCount: preview.byteCount)
+                guard bytes == content.preview else {
+                    throw Violation("\(path)\(record.name) has the preview of other bytes than \(content)")
+                }
+            }
             add(
                 Item(
                     path: path + record.name.string, kind: record.kind, mode: record.mode, modified: record.modified,
-                    content: content, target: record.target, xattrs: record.xattrs))
+                    content: content, target: record.target, xattrs: record.xattrs,
+                    hasPreview: record.preview != nil))
             if record.kind == .directory { try add(record.id, "\(path)\(record.name)/", children, world) }
         }
     }

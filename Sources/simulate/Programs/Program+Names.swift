@@ -1,6 +1,7 @@
 import Control
 import FileSystem
 import Model
+import Remote
 import Replica
 
 /// Names and attributes.
@@ -212,6 +213,7 @@ extension Program {
     }
 
     mutating func setAttribute() async throws {
+        if world.scenario.hasPreviews, random.happens(0.5) { return try await setPreview() }
         let (_, attributes) = try taken([.file, .directory])
         let text = "\(token("tags \(attributes.inode)"))"
         world.model.noteAttribute(text)
@@ -225,9 +227,31 @@ extension Program {
                     name, value: Array(text.utf8), mode: .any, of: attributes.inode, by: caller))
         }
     }
+
+    /// Sets a preview that tells of which bytes it is, or removes it.
+    private mutating func setPreview() async throws {
+        let (place, number) = try takenFile()
+        let facts = try fileSystem.replica.read { try $0.facts(of: [number]) }.first
+        guard let facts, facts.isLocal, !facts.hasIncoming, facts.entry?.item != nil else {
+            throw FileError(.notFound, "\(place) can have no preview here")
+        }
+        let attributes = ExtendedAttributes(try fileSystem)
+        let name = "user.dewpoint.preview"
+        if random.happens(0.1) {
+            try await device.value(of: attributes.remove(name, of: number, by: caller))
+        } else {
+            // What was written through an open file is in the index only once it is asked for.
+            _ = try fileSystem.current(of: number)
+            let preview = try device.content(of: number).preview
+            try await device.value(of: attributes.set(name, value: preview, mode: .any, of: number, by: caller))
+        }
+    }
 }
 
 extension FileContent {
+    /// As long as a preview may be told from those of other bytes.
+    var preview: [UInt8] { [0xff, 0xd8, 0xff] + Array("\(ChunkHash(hashing: Array("\(self)".utf8)))".utf8) }
+
     /// The target of a link whose only cell this is.
     func linkTarget(isSpelled: Bool) -> String {
         let token = cells[0] ?? 0

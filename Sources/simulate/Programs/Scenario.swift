@@ -32,6 +32,8 @@ struct Scenario: Sendable, CustomStringConvertible {
     /// Whether names, attributes and targets are spelled as `String` takes for others, or begin with what it takes for a
     /// part of the slash before them.
     let hasSpellings: Bool
+    /// Whether programs set previews of files.
+    let hasPreviews: Bool
     /// Whether the container is sealed.
     let isSealed: Bool
     /// How many bytes a pack has; few, so that several are sent at a time, or as many as for users.
@@ -72,6 +74,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         // Seeds that are older than these spellings draw what they drew before.
         var spellings = SeededRandom(seed: seed, stream: "spellings")
         hasSpellings = seed >= Self.firstSpelledSeed && spellings.happens(0.5)
+        hasPreviews = seed >= Self.firstPreviewedSeed
         var sealing = SeededRandom(seed: seed, stream: "sealing")
         let isAlwaysSealed = Self.alwaysSealedSeeds.contains(seed)
         isSealed = seed >= Self.firstSealedSeed && (sealing.happens(1 / 3) || isAlwaysSealed)
@@ -97,8 +100,10 @@ struct Scenario: Sendable, CustomStringConvertible {
     private static let firstSealedSeed: UInt64 = 4_000_000_000
     private static let alwaysSealedSeeds: Range<UInt64> = 5_000_000_000..<6_000_000_000
     private static let firstPackedSeed: UInt64 = 6_000_000_000
+    private static let firstReplacedSeed: UInt64 = 7_000_000_000
+    private static let firstPreviewedSeed: UInt64 = 8_000_000_000
     /// Fresh seeds begin here.
-    static let firstReplacedSeed: UInt64 = 7_000_000_000
+    static let firstFreshSeed = firstPreviewedSeed
 
     /// Whether requests to the store may fail.
     var hasTrouble: Bool { faultShare > 0 || offlineShare > 0 || hasLongTimes }

@@ -239,7 +239,7 @@ final class TestDevice: Sendable {
     }
 
     func ordinaryAttribute(_ name: String, of path: String) throws -> String {
-        String(decoding: try attributes.value(name, of: try inode(path), by: Self.caller), as: UTF8.self)
+        String(decoding: try attributes.value(name, of: try inode(path), by: Self.caller).atOnce(), as: UTF8.self)
     }
 
     /// All items below a directory: a directory as `/`, a link as its target, a file as its text, which is downloaded.
@@ -270,7 +270,16 @@ final class TestDevice: Sendable {
     }
 
     func attribute(_ name: String, of inode: InodeNumber) throws(FileError) -> [UInt8] {
-        try attributes.value("user.dewpoint.\(name)", of: inode, by: Self.caller)
+        try attributes.value("user.dewpoint.\(name)", of: inode, by: Self.caller).atOnce()
+    }
+
+    func preview(of path: String) async throws -> [UInt8] {
+        try await value(attributes.value("user.dewpoint.preview", of: try inode(path), by: Self.caller))
+    }
+
+    func setPreview(_ preview: [UInt8], of path: String) async throws {
+        try await value(
+            attributes.set("user.dewpoint.preview", value: preview, mode: .any, of: try inode(path), by: Self.caller))
     }
 
     func setAttribute(_ name: String, _ text: String, of path: String) async throws {

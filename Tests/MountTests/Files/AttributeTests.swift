@@ -72,6 +72,50 @@ extension RealMount {
             }
         }
 
+        @Test func `a preview is set and read as an attribute, and seen on another device without a download`()
+            async throws
+        {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                let jpeg = Data([0xff, 0xd8, 0xff, 0xe0] + (0..<16_380).map { UInt8(truncatingIfNeeded: $0 / 7) })
+                let text = jpeg.base64EncodedString()
+                try await a.write("a.jpg", byteCount: 100_000)
+                try await a.sync()
+                #expect(try await a.call("getxattr", "a.jpg", "user.dewpoint.preview") == "ENODATA")
+                #expect(try await a.call("removexattr", "a.jpg", "user.dewpoint.preview") == "ENODATA")
+                #expect(try await a.call("setxattr", "a.jpg", "user.dewpoint.preview", "GIF89a") == "EINVAL")
+                try await a.set("preview", "0s" + text, on: "a.jpg")
+                #expect(try await a.attribute("hasPreview", of: "a.jpg") == "1")
+                try await a.sync()
+                try await b.sync()
+                func command(_ device: Device, _ command: String) async throws -> String {
+                    let script = "\(command) | base64 -w 0"
+                    let arguments = ["sh", "-c", script, container.binary, device.path("a.jpg")]
+                    return try await Command.check(arguments, environment: container.environment)
+                }
+                for device in [a, b] {
+                    #expect(try await command(device, #""$0" preview "$1""#) == text)
+                    let attribute = #"getfattr --only-values --absolute-names -n user.dewpoint.preview "$1""#
+                    #expect(try await command(device, attribute) == text)
+                    #expect(try await command(device, #"getfattr -d -m - "$1""#) == "")
+                }
+                #expect(try await b.status("a.jpg").hasPreview == true)
+                #expect(try await b.downloadingStatus("a.jpg") == .notDownloaded)
+                #expect(try await b.call("setxattr", "a.jpg", "user.dewpoint.preview", "\u{ff}") == "EOPNOTSUPP")
+                try await a.write("a.jpg", byteCount: 10)
+                #expect(try await a.attribute("hasPreview", of: "a.jpg") == "0")
+                let refused = try await Command.run(
+                    [container.binary, "preview", a.path("a.jpg")], environment: container.environment)
+                #expect(refused.status == 1 && refused.errors.contains("a.jpg has no preview"), "\(refused.errors)")
+                let absent = try await Command.run(
+                    [container.binary, "preview", a.path("no.jpg")], environment: container.environment)
+                #expect(absent.status == 66, "\(absent.errors)")
+                try await a.sync()
+                try await b.sync()
+                #expect(try await b.attribute("hasPreview", of: "a.jpg") == "0")
+            }
+        }
+
         @Test func `Apple's resource keys are readable as attributes and return Apple's values`() async throws {
             try await MountedContainer.with { container in
                 _ = try await container.a.placeholder("f", byteCount: 10)

@@ -26,6 +26,7 @@ enum IndexMigrations {
         migrator.registerMigration("v15") { try $0.execute(sql: version15) }
         migrator.registerMigration("v16") { try $0.execute(sql: version16) }
         migrator.registerMigration("v17") { try $0.execute(sql: version17) }
+        migrator.registerMigration("v18") { try $0.execute(sql: version18) }
         return migrator
     }
 
