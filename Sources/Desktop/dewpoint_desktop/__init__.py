@@ -2,14 +2,18 @@
 
 Everything is asked of the daemons over the control API, as the command line does. The modules, from the bottom up:
 
-    mounts       which container a path belongs to, without accessing it
-    control      the requests of the control API, on the Unix socket of a mount
-    states       what an item's status means, in a word and an emblem
-    following    the states of the directories that are shown, kept current by the events of their mounts
-    actions      what a context menu offers for items, and carries out
-    extension    the extension of Nautilus, Nemo and Thunar
-    thumbnails   thumbnails that were refused while a picture was not local are made once it is
-    notices      which changes are worth a notification, and how often
-    session      D-Bus, and the agent that runs in a session
-    windows      the dialogs: versions of a file
+    mounts        which container a path belongs to, without accessing it
+    control       the requests of the control API, on the Unix socket of a mount
+    states        what an item's status means, in a word and an emblem
+    following     the states of the directories that are shown, kept current by the events of their mounts
+    actions       what a context menu offers for items, and carries out
+    extension     the extension of Nautilus, Nemo and Thunar
+    sandbox       where programs run that read files of unknown origin
+    thumbnailers  the programs of the desktop that make a small picture of a file
+    decoding      runs in the sandbox: the only module that decodes pictures
+    previews      makes the previews of local files that other devices show
+    thumbnails    thumbnails that were refused while a picture was not local are made once it is
+    notices       which changes are worth a notification, and how often
+    session       D-Bus, and the agent that runs in a session
+    windows       the dialogs: versions of a file
 """
