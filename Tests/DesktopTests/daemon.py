@@ -1,5 +1,6 @@
 """A daemon that is none: answers the requests of the control API that file managers make, on a socket of its own."""
 
+import base64
 import http.server
 import json
 import os
@@ -26,12 +27,14 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 class FakeDaemon:
     """`items`: path → status. `requests`: the targets that were asked for, in order. `following_pause`: how long after
-    the head of its answer a stream of events begins, in seconds."""
+    the head of its answer a stream of events begins, in seconds. `previews`: path → JPEG; None for a daemon that knows
+    none."""
 
     def __init__(self, directory: str, point: bytes = b"/mnt/fake") -> None:
         self.items: dict[str, dict[str, Any]] = {}
         self.requests: list[str] = []
         self.posted: list[tuple[str, Any]] = []
+        self.previews: dict[str, bytes] | None = None
         self.following_pause = 0.0
         self._streams: list[queue.Queue[dict[str, Any] | None]] = []
         self.environment = {"XDG_RUNTIME_DIR": directory}
@@ -51,8 +54,12 @@ class FakeDaemon:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                daemon.posted.append((self.path, json.loads(body)))
-                daemon._reply(self, 200, {})
+                order = json.loads(body)
+                daemon.posted.append((self.path, order))
+                if self.path == "/v1/previews":
+                    daemon._send_previews(self, order["paths"])
+                else:
+                    daemon._reply(self, 200, {})
 
             def address_string(self) -> str:
                 return "client"
@@ -94,6 +101,17 @@ class FakeDaemon:
                 self._reply(handler, 200, answer)
             case _:
                 self._reply(handler, 404, {"code": "notFound", "message": "no such item", "errno": 2})
+
+    def _send_previews(self, handler: http.server.BaseHTTPRequestHandler, paths: list[str]) -> None:
+        if self.previews is None:
+            self._reply(handler, 404, {"code": "unsupported", "message": "there is no such request"})
+            return
+        found = [(path, self.previews[path]) for path in paths if path in self.previews]
+        answer = [
+            {"path": path, "byteCount": len(preview), "preview": base64.b64encode(preview).decode()}
+            for path, preview in found
+        ]
+        self._reply(handler, 200, {"previews": answer})
 
     def _reply(self, handler: http.server.BaseHTTPRequestHandler, number: int, value: object) -> None:
         text = json.dumps(value).encode()

@@ -12,6 +12,7 @@ Everything is asked of the daemons over the control API, as the command line doe
     thumbnailers  the programs of the desktop that make a small picture of a file
     decoding      runs in the sandbox: the only module that decodes pictures
     previews      makes the previews of local files that other devices show
+    making        makes what is missing of them on the mounts, with the lowest priority
     thumbnails    thumbnails that were refused while a picture was not local are made once it is
     notices       which changes are worth a notification, and how often
     session       D-Bus, and the agent that runs in a session

@@ -101,10 +101,14 @@ class PreviewMaker:
     def __init__(self, sandbox: Sandbox, thumbnailers: Thumbnailers) -> None:
         self._sandbox, self._thumbnailers = sandbox, thumbnailers
 
+    @property
+    def is_usable(self) -> bool:
+        return self._sandbox.is_usable
+
     def makes(self, name: str) -> bool:
         """Whether files with such a name may have a preview."""
         kind = kind_of(name)
-        return kind is not None and bool(self._thumbnailers.of(kind)) and self._sandbox.is_usable
+        return kind is not None and bool(self._thumbnailers.of(kind)) and self.is_usable
 
     def preview(self, source: Source, name: str) -> bytes | None:
         """A preview of the bytes of a file, whose name says what they are; None when there is none."""

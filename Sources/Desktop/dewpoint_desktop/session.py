@@ -1,4 +1,4 @@
-"""The agent of a session: shows notifications, and has thumbnails made when pictures arrive.
+"""The agent of a session: shows notifications, has thumbnails made when pictures arrive, and makes previews.
 
 One thread for each mount follows its events; the main thread waits for mounts to come and go. Without a desktop it ends
 at once.
@@ -16,8 +16,12 @@ from typing import Any
 from . import mounts
 from .control import Control, Fault, Stream
 from .following import RECONNECTION_SECONDS
+from .making import Making
 from .mounts import Mount
 from .notices import Notice, Notices
+from .previews import PreviewMaker
+from .sandbox import Sandbox
+from .thumbnailers import Thumbnailers
 from .thumbnails import FailedThumbnails, has_thumbnail, nudge
 
 NAME = "org.dewpoint.Desktop"
@@ -87,8 +91,9 @@ class MountWatch:
         show: Callable[[Notice], None],
         thumbnails: FailedThumbnails,
         control: Callable[[Mount], Control] = Control,
+        making: Making | None = None,
     ) -> None:
-        self._mount, self._show, self._thumbnails = mount, show, thumbnails
+        self._mount, self._show, self._thumbnails, self._making = mount, show, thumbnails, making
         self._control = control(mount)
         self._notices = Notices()
         self._noting = threading.Lock()
@@ -99,6 +104,8 @@ class MountWatch:
 
     def close(self) -> None:
         self.is_closed = True
+        if self._making:
+            self._making.drop(self._mount.point)
         if self._stream:
             self._stream.close()
 
@@ -109,6 +116,8 @@ class MountWatch:
                 with self._control.stream("/v1/events", path="") as self._stream:
                     pause = RECONNECTION_SECONDS[0]
                     self._sweep()
+                    if self._making:
+                        self._making.sweep(self._control)
                     for event in self._stream:
                         self.is_following = True
                         self._take(event)
@@ -135,6 +144,8 @@ class MountWatch:
 
     def _take(self, event: dict[str, Any]) -> None:
         keys, path = event.get("keys") or [], event.get("path")
+        if self._making and path and event.get("event") != "deleted":
+            self._making.offer(self._mount.point, path)
         if event.get("event") != "ubiquityAttributes" or not path:
             return
         try:
@@ -176,7 +187,7 @@ class MountWatch:
         self.check()
 
 
-def watch(show: Callable[[Notice], None], thumbnails: FailedThumbnails) -> None:
+def watch(show: Callable[[Notice], None], thumbnails: FailedThumbnails, making: Making) -> None:
     """Watches all mounts whose daemons answer to this user, for ever."""
     watches: dict[bytes, MountWatch] = {}
     checked, starting = float(-STATUS_SECONDS), time.monotonic() + STARTING_SECONDS
@@ -189,7 +200,7 @@ def watch(show: Callable[[Notice], None], thumbnails: FailedThumbnails) -> None:
             for point in watches.keys() - here.keys():
                 watches.pop(point).close()
             for point in here.keys() - watches.keys():
-                watches[point] = MountWatch(here[point], show, thumbnails)
+                watches[point] = MountWatch(here[point], show, thumbnails, making=making)
             now = time.monotonic()
             if now - checked >= STATUS_SECONDS:
                 checked = now
@@ -215,7 +226,7 @@ def main() -> int:
     if not desktop.own_name():
         print("The agent runs already in this session.")
         return 0
-    watch(desktop.show, FailedThumbnails())
+    watch(desktop.show, FailedThumbnails(), Making(PreviewMaker(Sandbox(), Thumbnailers())))
     return 0
 
 
