@@ -73,14 +73,19 @@ def document() -> bytes:
 
 
 class Decoded:
-    """What a JPEG shows."""
+    """What a picture shows."""
 
-    def __init__(self, data: bytes) -> None:
-        loader = GdkPixbuf.PixbufLoader.new_with_type("jpeg")
+    def __init__(self, data: bytes, kind: str = "jpeg") -> None:
+        loader = GdkPixbuf.PixbufLoader.new_with_type(kind)
         loader.write(data)
         loader.close()
         self._pixels = loader.get_pixbuf()
         self.size = (self._pixels.get_width(), self._pixels.get_height())
+
+    def rows(self) -> bytes:
+        """The pixels without gaps."""
+        data, stride, used = self._pixels.get_pixels(), self._pixels.get_rowstride(), 3 * self.size[0]
+        return b"".join(data[start : start + used] for start in range(0, stride * self.size[1], stride))
 
     def color(self, across: float, down: float) -> str:
         """The colour at a place, from 0 to 1 both ways: red, blue or another."""

@@ -14,6 +14,8 @@ Everything is asked of the daemons over the control API, as the command line doe
     previews      makes the previews of local files that other devices show
     making        makes what is missing of them on the mounts, with the lowest priority
     thumbnails    thumbnails that were refused while a picture was not local are made once it is
+    cache         writes thumbnails into the cache of all file managers
+    viewing       fetches the previews of directories that are shown, and writes them as thumbnails
     notices       which changes are worth a notification, and how often
     session       D-Bus, and the agent that runs in a session
     windows       the dialogs: versions of a file

@@ -1,10 +1,11 @@
 """Decodes pictures, and nothing else: runs in the sandbox, without the other modules, as `python3 decoding.py WHAT`.
 
     jpeg BYTES PIXELS   one PNG comes in, and a JPEG of at most so many bytes and pixels a side goes out
-    pixels PIXELS       many JPEGs come in, each after its length; of each the pixels go out, at most so many a side
+    pixels PIXELS…      many JPEGs come in, each after its length; of each the pixels go out, once for each number of them
+                        that a side may have
 
-Numbers are four bytes, the highest first. Pixels have width, height and bytes of a pixel (3) before them, and no gaps
-between the rows; all three are 0 for what cannot be decoded.
+Numbers are four bytes, the highest first. Pixels have their width and height before them, three bytes each, and no gaps
+between the rows; width and height are 0 for what cannot be decoded.
 """
 
 import os
@@ -75,18 +76,17 @@ def rows(picture: Any) -> bytes:
     return b"".join(data[row * stride : row * stride + used] for row in range(picture.get_height()))
 
 
-def answer_pixels(given: IO[bytes], answers: IO[bytes], pixels: int) -> None:
+def answer_pixels(given: IO[bytes], answers: IO[bytes], sizes: list[int]) -> None:
     while len(head := given.read(NUMBER_BYTES)) == NUMBER_BYTES:
         (count,) = struct.unpack(">I", head)
         if count > MOST_INPUT_BYTES:
             return
         picture = decoded(given.read(count), "jpeg")
-        if picture:
-            picture = scaled(picture, pixels)
-            head = struct.pack(">III", picture.get_width(), picture.get_height(), picture.get_n_channels())
-            answers.write(head + rows(picture))
-        else:
-            answers.write(struct.pack(">III", 0, 0, 0))
+        is_colored = picture is not None and picture.get_n_channels() == 3
+        for pixels in sizes:
+            small = scaled(picture, pixels) if is_colored else None
+            answers.write(struct.pack(">II", small.get_width(), small.get_height()) if small else bytes(8))
+            answers.write(rows(small) if small else b"")
         answers.flush()
 
 
@@ -101,8 +101,8 @@ def main(words: list[str]) -> int:
             if not data:
                 return 1
             answers.write(data)
-        case ["pixels", pixels]:
-            answer_pixels(given, answers, int(pixels))
+        case ["pixels", *sizes]:
+            answer_pixels(given, answers, [int(size) for size in sizes])
         case _:
             return 64
     answers.flush()

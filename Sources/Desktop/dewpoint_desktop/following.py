@@ -43,10 +43,16 @@ class Shown:
     words: str
     kind: str
     is_pinned: bool
+    preview: str | None = None
+    """Where the bytes are not local but a preview of them can be had: which bytes they are."""
 
     @staticmethod
     def of(status: dict[str, Any]) -> "Shown":
-        return Shown(state(status), words(status), status.get("kind", "file"), bool(status.get("pinned")))
+        is_distant = status.get("hasPreview") is True and status.get("downloadingStatus") == "NotDownloaded"
+        return Shown(
+            state(status), words(status), status.get("kind", "file"), bool(status.get("pinned")),
+            str(status.get("etag", "")) or "-" if is_distant else None,
+        )  # fmt: skip
 
 
 # What is shown of items by name; None of one of which nothing is known any more.

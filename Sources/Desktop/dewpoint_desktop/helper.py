@@ -9,7 +9,8 @@ are no UTF-8:
     → {"act": "/v1/items/pin", "paths": ["/mnt/notes/a.txt"], "values": {"pinned": true}}
     ← {"directory": "/mnt/notes/Photos", "items": {"a.jpg": ["cloud", "In the cloud", "file", false], "b.jpg": null}}
 
-An answer has the items that changed; null for one that is not known any more. The helper ends with its input.
+An answer has the items that changed; null for one that is not known any more. The helper ends with its input. Meanwhile
+it writes thumbnails of the pictures in such directories that are not local, from their previews.
 
 A file manager whose extension is not written in Python asks here what its menu offers. The answer comes at once; what
 is chosen is sent back as it came, with the paths:
@@ -28,6 +29,7 @@ from typing import IO, Any
 
 from . import actions
 from .following import Items, States
+from .viewing import PreviewViewer
 
 
 def encoded(value: object) -> bytes:
@@ -36,10 +38,11 @@ def encoded(value: object) -> bytes:
 
 
 class Helper:
-    def __init__(self, output: IO[bytes], states: States | None = None) -> None:
+    def __init__(self, output: IO[bytes], states: States | None = None, viewer: PreviewViewer | None = None) -> None:
         self._output = output
         self._writing = threading.Lock()
         self._states = states or States(self._changed)
+        self._viewer = viewer or PreviewViewer(self._states.place)
 
     def run(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -71,6 +74,7 @@ class Helper:
         self._say({"menu": number, "actions": offered})
 
     def _changed(self, directory: bytes, items: Items) -> None:
+        self._viewer.offer(directory, items)
         answer = {
             "directory": os.fsdecode(directory),
             "items": {

@@ -1,4 +1,4 @@
-"""Thumbnails that were refused while a picture was not local are made once it is.
+"""Thumbnails that were refused while a picture was not local are made once it is, or written from its preview.
 
 A thumbnailer that may not download fails, and the file manager records that for good: as long as the time of the file
 stays the same, GNOME and others do not try again, and a download does not change it. So when the bytes arrive the
@@ -25,6 +25,8 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # What g_filename_to_uri() leaves as it is.
 _URI_SAFE = "!*'()/&=:@+$,~-_."
 NUDGE = ("user.dewpoint.download", b"1")
+# What is excluded from sync is local, so of a file that is not this changes nothing.
+DISTANT_NUDGE = ("user.dewpoint.isExcludedFromSync", b"0")
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> str:
@@ -103,23 +105,38 @@ def nudge(path: bytes) -> None:
         os.setxattr(path, *NUDGE)
 
 
+def nudge_distant(path: bytes) -> None:
+    """The same for a file that is not local, without a download of it."""
+    name, value = DISTANT_NUDGE
+    with contextlib.suppress(OSError):
+        # It may have been downloaded and excluded meanwhile.
+        if os.getxattr(path, name, follow_symlinks=False) == value:
+            os.setxattr(path, name, value, follow_symlinks=False)
+
+
 def _path_in(record: str) -> bytes | None:
     """The path of bytes that a record is about; None if it says none."""
+    uri = texts_of(record).get(b"Thumb::URI", b"")
+    return urllib.parse.unquote_to_bytes(uri[7:]) if uri.startswith(b"file:///") else None
+
+
+def texts_of(record: str) -> dict[bytes, bytes]:
+    """What the text chunks of a PNG before its pixels say; nothing for a file that is none."""
+    texts: dict[bytes, bytes] = {}
     try:
         with open(record, "rb") as file:
             head = file.read(HEAD_BYTES)
     except OSError:
-        return None
+        return texts
     if not head.startswith(PNG_SIGNATURE):
-        return None
+        return texts
     offset = len(PNG_SIGNATURE)
     while offset + 8 <= len(head):
         length, kind = struct.unpack_from(">I4s", head, offset)
         if kind in (b"IDAT", b"IEND"):
-            return None
+            break
         if kind == b"tEXt":
             key, _, value = head[offset + 8 : offset + 8 + length].partition(b"\0")
-            if key == b"Thumb::URI" and value.startswith(b"file:///"):
-                return urllib.parse.unquote_to_bytes(value[7:])
+            texts[key] = value
         offset += length + 12
-    return None
+    return texts

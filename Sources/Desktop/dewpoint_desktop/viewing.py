@@ -1,0 +1,228 @@
+"""Shows pictures that are not local: fetches the previews of a directory that is shown, and writes them as thumbnails.
+
+Previews come from other devices, so they are decoded in a sandbox, a whole batch by one process. Runs in the helper of
+a file manager; see helper.
+"""
+
+import base64
+import binascii
+import collections
+import logging
+import os
+import stat
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .cache import PIXEL_BYTES, SIZES, Pictures, Pixels, ThumbnailCache
+from .control import Control, Fault
+from .following import Items
+from .previews import DECODER, DECODER_COMMAND, JPEG_SIGNATURE, PREVIEW_BYTES, kind_of
+from .sandbox import MIB, Failure, Limits, Run, Sandbox
+from .thumbnails import FailedThumbnails, nudge_distant
+
+# Files that wait; beyond, those of the directory that was shown first are left.
+WANTED_FILES = 20_000
+# Of one request, and of one process that decodes them.
+BATCH_PATHS = 256
+# What is fetched in a minute.
+MINUTE_BYTES = 64 * MIB
+MINUTE_SECONDS = 60.0
+# A store that does not answer is asked again so often, after such pauses.
+ATTEMPTS = 5
+RETRY_SECONDS = 15.0
+ANSWER_SECONDS = 60
+# Previews that end the process which decodes them, in one batch; beyond, the rest has no thumbnails.
+BROKEN_PREVIEWS = 8
+DECODING_LIMITS = Limits(
+    seconds=60, processor_seconds=20, memory_bytes=512 * MIB, file_bytes=MIB, processes=8,
+    answer_bytes=BATCH_PATHS * sum(8 + PIXEL_BYTES * size * size for size in SIZES.values()),
+)  # fmt: skip
+
+log = logging.getLogger("dewpoint")
+
+
+class PreviewViewer:
+    """`place(path)`: the control API for an item, and its path there, as States.place."""
+
+    def __init__(
+        self, place: Callable[[bytes], tuple[Control, str] | None], sandbox: Sandbox | None = None,
+        cache: ThumbnailCache | None = None, failed: FailedThumbnails | None = None,
+        nudge: Callable[[bytes], None] = nudge_distant,
+    ) -> None:  # fmt: skip
+        self._place, self._nudge = place, nudge
+        self._sandbox = sandbox or Sandbox()
+        self._cache, self._failed = cache or ThumbnailCache(), failed or FailedThumbnails()
+        self._wake = threading.Condition()
+        # By directory, by name, how often it was tried; the last directory is the first one.
+        self._wanted: collections.OrderedDict[bytes, dict[str, int]] = collections.OrderedDict()
+        self._left, self._since = float(MINUTE_BYTES), time.monotonic()
+        self._thread: threading.Thread | None = None
+
+    def offer(self, directory: bytes, items: Items) -> None:
+        """What is shown now of items in a directory, an absolute path of bytes."""
+        names = {name: 0 for name, shown in items.items() if shown and shown.preview and kind_of(name)}
+        if not names:
+            return
+        with self._wake:
+            self._want(directory, names)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="dewpoint-viewing", daemon=True)
+                self._thread.start()
+            self._wake.notify()
+
+    def _want(self, directory: bytes, names: dict[str, int]) -> None:
+        self._wanted.setdefault(directory, {}).update(names)
+        self._wanted.move_to_end(directory)
+        count = sum(map(len, self._wanted.values()))
+        while count > WANTED_FILES:
+            oldest = next(iter(self._wanted.values()))
+            oldest.popitem()
+            count -= 1
+            if not oldest:
+                self._wanted.popitem(last=False)
+
+    # The thread that fetches them
+
+    def _run(self) -> None:
+        while self._sandbox.is_usable:
+            with self._wake:
+                while not self._wanted:
+                    self._wake.wait()
+                directory, names = next(reversed(self._wanted.items()))
+                batch = {name: names.pop(name) for name in sorted(names)[:BATCH_PATHS]}
+                if not names:
+                    del self._wanted[directory]
+            try:
+                self._show(directory, batch)
+            except Fault as fault:
+                log.info("previews of %s: %s", os.fsdecode(directory), fault)
+                if fault.code != "unsupported":
+                    self._try_again(directory, batch)
+            except Exception:  # a defect of ours is not to end all previews
+                log.exception("showing the previews of %s failed", os.fsdecode(directory))
+
+    def _try_again(self, directory: bytes, batch: dict[str, int]) -> None:
+        again = {name: attempts + 1 for name, attempts in batch.items() if attempts + 1 < ATTEMPTS}
+        if again:
+            time.sleep(RETRY_SECONDS)
+            with self._wake:
+                self._want(directory, again)
+                self._wanted.move_to_end(directory, last=False)
+
+    def _show(self, directory: bytes, batch: dict[str, int]) -> None:
+        """Fetches the previews of some files in a directory, and writes their thumbnails."""
+        place = self._place(directory)
+        if place is None:
+            return
+        control, inside = place
+        wanted = {}
+        for name in batch:
+            path = os.path.join(directory, os.fsencode(name))
+            found = _regular(path)
+            if found and self._cache.missing(path, found):
+                wanted[f"{inside}/{name}" if inside else name] = (path, found)
+        if not wanted:
+            return
+        self._wait_for_allowance(len(wanted) * PREVIEW_BYTES)
+        previews = _previews(control.post("/v1/previews", {"paths": list(wanted)}, ANSWER_SECONDS))
+        previews = {path: preview for path, preview in previews.items() if path in wanted}
+        self._left -= sum(map(len, previews.values()))
+        for name, pictures in zip(previews, self._decoded(list(previews.values()))):
+            path, found = wanted[name]
+            if pictures:
+                self._write(path, found, pictures)
+
+    def _write(self, path: bytes, found: os.stat_result, pictures: Pictures) -> None:
+        now = _regular(path)
+        # The preview may be of the bytes before, or of those after.
+        if now is None or (now.st_mtime_ns, now.st_size) != (found.st_mtime_ns, found.st_size):
+            return
+        try:
+            self._cache.write(path, found, kind_of(os.fsdecode(path)) or "", pictures)
+        except OSError as error:
+            log.info("%s: %s", os.fsdecode(path), error)
+            return
+        self._failed.forget(path)
+        self._nudge(path)
+
+    def _wait_for_allowance(self, count: int) -> None:
+        """Waits until so many bytes may be fetched."""
+        while True:
+            now = time.monotonic()
+            self._left = min(MINUTE_BYTES, self._left + (now - self._since) * MINUTE_BYTES / MINUTE_SECONDS)
+            self._since = now
+            if self._left >= min(count, MINUTE_BYTES):
+                return
+            time.sleep(MINUTE_SECONDS * (min(count, MINUTE_BYTES) - self._left) / MINUTE_BYTES)
+
+    # Decoding
+
+    def _decoded(self, previews: list[bytes]) -> Iterator[Pictures | None]:
+        """The pixels of previews, None of those that are no pictures, in their order."""
+        count = 0
+        for _ in range(BROKEN_PREVIEWS):
+            for pictures in self._decode(previews[count:]):
+                yield pictures
+                count += 1
+            if count == len(previews):
+                return
+            # The process ended over this one: it is left out.
+            yield None
+            count += 1
+
+    def _decode(self, previews: list[bytes]) -> Iterator[Pictures | None]:
+        """The same, until the process ends that decodes them."""
+        if not previews:
+            return
+        command = [*DECODER_COMMAND, "pixels", *map(str, SIZES.values())]
+        try:
+            with self._sandbox.running(command, DECODING_LIMITS, {DECODER_COMMAND[-1]: DECODER}) as run:
+                run.give(b"".join(struct.pack(">I", len(preview)) + preview for preview in previews))
+                for _ in previews:
+                    yield _pictures(run)
+        except Failure as failure:
+            log.info("previews: %s", failure)
+
+
+def _pictures(run: Run) -> Pictures | None:
+    """The next picture in its sizes. What comes is another's: it may be anything."""
+    pictures: Pictures = {}
+    for size in SIZES.values():
+        head = run.read(8)
+        if len(head) < 8:
+            raise Failure("the process that decodes them ended")
+        width, height = struct.unpack(">II", head)
+        if max(width, height) > size:
+            raise Failure("a picture is larger than it may be")
+        data = run.read(width * height * PIXEL_BYTES)
+        if len(data) < width * height * PIXEL_BYTES:
+            raise Failure("the process that decodes them ended")
+        if data:
+            pictures[size] = Pixels(width, height, data)
+    return pictures if len(pictures) == len(SIZES) else None
+
+
+def _previews(answer: Any) -> dict[str, bytes]:
+    """The previews in an answer, by path, without what is none."""
+    found: dict[str, bytes] = {}
+    try:
+        for item in answer["previews"]:
+            if len(item["preview"]) > 2 * PREVIEW_BYTES:
+                continue
+            preview = base64.b64decode(item["preview"], validate=True)
+            if preview.startswith(JPEG_SIGNATURE) and len(preview) <= PREVIEW_BYTES:
+                found[item["path"]] = preview
+    except (KeyError, TypeError, binascii.Error):
+        raise Fault("invalid", "the daemon's answer is no list of previews") from None
+    return found
+
+
+def _regular(path: bytes) -> os.stat_result | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
