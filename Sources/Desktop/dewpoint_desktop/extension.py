@@ -5,9 +5,10 @@ They load it by name, `dewpoint.py` in a directory of theirs. Nothing here waits
 
 import os
 import urllib.parse
+from collections.abc import Callable
 from typing import Any
 
-from gi.repository import GLib, GObject
+from gi.repository import Gio, GLib, GObject
 
 from . import actions
 from .shown import ShownItems
@@ -70,9 +71,32 @@ class Host:
         return items
 
 
+def follow_windows(show: Callable[[bytes], object]) -> Any:
+    """Tells of the directories in the windows of Thunar, which tells extensions of none; its windows have a property."""
+
+    def tell(window: Any, *_: object) -> None:
+        path = path_of(window.get_property("current-directory"))
+        if path:
+            show(path)
+
+    def follow(window: Any) -> None:
+        # Not all of its windows show one.
+        if window.find_property("current-directory"):
+            window.connect("notify::current-directory", tell)
+            tell(window)
+
+    application = Gio.Application.get_default()
+    if application and hasattr(application, "get_windows"):
+        application.connect("window-added", lambda _, window: follow(window))
+        for window in application.get_windows():
+            follow(window)
+    return GLib.SOURCE_REMOVE
+
+
 def menu_provider(namespace: Any) -> type:
     """The class that Thunar looks for in the module: it lets extensions add menu entries, but no emblems."""
     host = Host(namespace, tip="tooltip", is_told=False)
+    GLib.idle_add(follow_windows, host.shown.show)
 
     class DewpointThunarExtension(GObject.GObject, namespace.MenuProvider):
         def get_file_menu_items(self, window: object, files: list[Any]) -> list[Any]:

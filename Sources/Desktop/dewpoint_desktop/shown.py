@@ -45,14 +45,18 @@ class ShownItems:
         # The root of a container is looked at in its parent, which is no part of it.
         if not self._places.of(directory):
             return None
+        self.show(directory)
+        return self._known.get(directory, {}).get(os.fsdecode(name))
+
+    def show(self, directory: bytes) -> None:
+        """A directory, an absolute path of bytes, is shown from now on; does nothing outside of containers."""
         if directory in self._known:
             self._known.move_to_end(directory)
-            return self._known[directory].get(os.fsdecode(name))
-        self._known[directory] = {}
-        if len(self._known) > DIRECTORIES:
-            self._known.popitem(last=False)
-        self._send({"show": os.fsdecode(directory)})
-        return None
+        elif self._places.of(directory):
+            self._known[directory] = {}
+            if len(self._known) > DIRECTORIES:
+                self._known.popitem(last=False)
+            self._send({"show": os.fsdecode(directory)})
 
     def is_in_container(self, path: bytes) -> bool:
         return self._places.of(path) is not None
