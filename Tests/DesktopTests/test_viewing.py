@@ -166,6 +166,10 @@ class ViewingTests(WithMount):
         self.wait("a.jpg")
         self.assertTrue(os.path.exists(self.thumbnail("a.jpg", "x-large")))
         self.assertFalse(os.path.exists(f"{self.cached}/xx-large"))
+        # Once it is local, a better one can be made.
+        ThumbnailCache(self.cached).forget_enlarged(self.path("a.jpg"))
+        self.assertEqual(os.listdir(f"{self.cached}/x-large"), ["another.png"])
+        self.assertTrue(os.path.exists(self.thumbnail("a.jpg")))
 
     def test_the_record_of_a_failure_is_removed(self) -> None:
         self.add("a.jpg", picture(256, 192))
@@ -243,11 +247,29 @@ class ViewingTests(WithMount):
 
     def test_a_store_that_does_not_answer_is_asked_again_a_few_times(self) -> None:
         self.add("a.jpg", picture(256, 192))
-        with mock.patch.object(viewing, "RETRY_SECONDS", 0.05):
-            with mock.patch.object(self.control, "post", side_effect=Fault("unreachable", "no network")) as post:
-                self.show()
-                self.wait()
-            self.assertEqual(post.call_count, viewing.ATTEMPTS)
+        with (
+            mock.patch.object(viewing, "RETRY_SECONDS", 0.005),
+            mock.patch.object(self.control, "post", side_effect=Fault("unreachable", "no network")) as post,
+        ):
+            self.show()
+            self.wait()
+        self.assertEqual(post.call_count, viewing.ATTEMPTS)
+
+    def test_a_directory_that_waits_holds_up_no_other_one(self) -> None:
+        self.add("a/1.jpg", picture(256, 192))
+        self.add("b/2.jpg", picture(256, 192))
+        real = self.control.post
+
+        def post(route: str, body: Any, seconds: float = 0) -> Any:
+            if body["paths"] == ["a/1.jpg"]:
+                raise Fault("unreachable", "no network")
+            return real(route, body, seconds)
+
+        with mock.patch.object(self.control, "post", post):
+            self.show("a")
+            time.sleep(QUIET_SECONDS)
+            self.show("b")
+            self.wait("b/2.jpg")
 
     def test_no_more_is_fetched_in_a_minute_than_is_allowed(self) -> None:
         preview = turned(picture(256, 192), 1, bytes(14_000))

@@ -61,6 +61,15 @@ class ThumbnailCache:
                 }  # fmt: skip
                 self._put(size, uri, png(pixels, exact_time(found), texts))
 
+    def forget_enlarged(self, path: bytes) -> None:
+        """Removes those of previews that were too small for their sizes: of a local file, better ones can be made."""
+        for size in LARGER_SIZES:
+            for uri in uris_of(path):
+                place = self._place(size, uri)
+                if texts_of(place).get(b"Software") == SOFTWARE.encode("ascii"):
+                    with contextlib.suppress(OSError):
+                        os.unlink(place)
+
     def _place(self, size: str, uri: str) -> str:
         name = hashlib.md5(uri.encode("ascii"), usedforsecurity=False).hexdigest() + ".png"
         return os.path.join(self._directory, size, name)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import mounts
+from .cache import ThumbnailCache
 from .control import Control, Fault, Stream
 from .following import RECONNECTION_SECONDS
 from .making import Making
@@ -169,6 +170,7 @@ class MountWatch:
             return  # gone meanwhile
         if status.get("downloadingStatus") == "Current" and not status.get("isDownloading"):
             self._thumbnails.forget(file)
+            ThumbnailCache().forget_enlarged(file)
             nudge(file)
 
     def _note(self, path: str) -> None:

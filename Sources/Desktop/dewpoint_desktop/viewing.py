@@ -30,8 +30,8 @@ BATCH_PATHS = 256
 # What is fetched in a minute.
 MINUTE_BYTES = 64 * MIB
 MINUTE_SECONDS = 60.0
-# A store that does not answer is asked again so often, after such pauses.
-ATTEMPTS = 5
+# A store that does not answer is asked again so often: after this time, and then each time after twice as long.
+ATTEMPTS = 6
 RETRY_SECONDS = 15.0
 ANSWER_SECONDS = 60
 # Previews that end the process which decodes them, in one batch; beyond, the rest has no thumbnails.
@@ -58,6 +58,8 @@ class PreviewViewer:
         self._wake = threading.Condition()
         # By directory, by name, how often it was tried; the last directory is the first one.
         self._wanted: collections.OrderedDict[bytes, dict[str, int]] = collections.OrderedDict()
+        # Directories of mounts that did not answer, and until when they wait.
+        self._resting: dict[bytes, float] = {}
         self._left, self._since = float(MINUTE_BYTES), time.monotonic()
         self._thread: threading.Thread | None = None
 
@@ -88,13 +90,7 @@ class PreviewViewer:
 
     def _run(self) -> None:
         while self._sandbox.is_usable:
-            with self._wake:
-                while not self._wanted:
-                    self._wake.wait()
-                directory, names = next(reversed(self._wanted.items()))
-                batch = {name: names.pop(name) for name in sorted(names)[:BATCH_PATHS]}
-                if not names:
-                    del self._wanted[directory]
+            directory, batch = self._next()
             try:
                 self._show(directory, batch)
             except Fault as fault:
@@ -104,13 +100,30 @@ class PreviewViewer:
             except Exception:  # a defect of ours is not to end all previews
                 log.exception("showing the previews of %s failed", os.fsdecode(directory))
 
+    def _next(self) -> tuple[bytes, dict[str, int]]:
+        """Some of the files in the directory that was shown last, and how often each was tried."""
+        with self._wake:
+            while True:
+                now = time.monotonic()
+                self._resting = {
+                    key: until for key, until in self._resting.items() if until > now and key in self._wanted
+                }
+                directory = next((key for key in reversed(self._wanted) if key not in self._resting), None)
+                if directory is not None:
+                    break
+                self._wake.wait(min(self._resting.values()) - now if self._resting else None)
+            names = self._wanted[directory]
+            batch = {name: names.pop(name) for name in sorted(names)[:BATCH_PATHS]}
+            if not names:
+                del self._wanted[directory]
+        return directory, batch
+
     def _try_again(self, directory: bytes, batch: dict[str, int]) -> None:
-        again = {name: attempts + 1 for name, attempts in batch.items() if attempts + 1 < ATTEMPTS}
-        if again:
-            time.sleep(RETRY_SECONDS)
+        attempts = max(batch.values()) + 1
+        if attempts < ATTEMPTS:
             with self._wake:
-                self._want(directory, again)
-                self._wanted.move_to_end(directory, last=False)
+                self._want(directory, dict.fromkeys(batch, attempts))
+                self._resting[directory] = time.monotonic() + RETRY_SECONDS * 2 ** (attempts - 1)
 
     def _show(self, directory: bytes, batch: dict[str, int]) -> None:
         """Fetches the previews of some files in a directory, and writes their thumbnails."""
