@@ -9,7 +9,7 @@ if not __package__:
 
 USAGE = """`dewpoint-desktop`: the agent of a session, the helper of file managers, and windows.
 
-    dewpoint-desktop                    notifications and thumbnails, until the session ends
+    dewpoint-desktop                    notifications, thumbnails and previews, until the session ends
     dewpoint-desktop states             the helper of a file manager; see helper
     dewpoint-desktop versions FILE      a window with the versions of a file
     dewpoint-desktop notify TEXT        shows a notification
