@@ -1,5 +1,6 @@
 import hashlib
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -25,6 +26,26 @@ WAIT_SECONDS = 10
 QUIET_SECONDS = 0.3
 # A time with parts of a second that is no number of the machine's.
 TIME = 1_700_000_000_123_456_789
+# Asks Tumbler for thumbnails of URIs, and prints for each size how many are ready and how many failed.
+TUMBLER_CLIENT = """
+import sys
+from gi.repository import Gio, GLib
+name, path = "org.freedesktop.thumbnails.Thumbnailer1", "/org/freedesktop/thumbnails/Thumbnailer1"
+bus, loop, uris = Gio.bus_get_sync(Gio.BusType.SESSION), GLib.MainLoop(), sys.argv[1:]
+def receive(connection, sender, path, interface, signal, values):
+    if signal in found:
+        found[signal].update(values.unpack()[1])
+    elif signal == "Finished":
+        loop.quit()
+bus.signal_subscribe(name, name, None, None, None, 0, receive)
+for size in ("normal", "large"):
+    found = {"Ready": set(), "Error": set()}
+    order = GLib.Variant("(asasssu)", (uris, ["image/jpeg"] * len(uris), size, "foreground", 0))
+    bus.call_sync(name, path, name, "Queue", order, None, 0, 10000, None)
+    GLib.timeout_add_seconds(15, loop.quit)
+    loop.run()
+    print(size, len(found["Ready"]), len(found["Error"]))
+"""
 
 
 def place_of(directory: str, path: bytes, size: str = "large") -> str:
@@ -320,6 +341,30 @@ class CacheTests(unittest.TestCase):
             data.index(text) for text in (b"zTXtThumb::MTime", b"tEXtThumb::URI", b"tEXtThumb::MTime\x001", b"IDAT")
         ]
         self.assertEqual(places, sorted(places))
+
+    @unittest.skipUnless(
+        shutil.which("dbus-run-session")
+        and os.path.exists("/usr/share/dbus-1/services/org.xfce.Tumbler.Thumbnailer1.service"),
+        "tumbler is not installed",
+    )
+    def test_tumbler_itself_takes_them_for_its_own(self) -> None:
+        # It is asked for thumbnails of files that are no pictures: it could make none.
+        with tempfile.TemporaryDirectory() as directory:
+            cache = ThumbnailCache(f"{directory}/thumbnails")
+            pictures = {size: Pixels(size, size, bytes(3 * size * size)) for size in (128, 256)}
+            paths = [os.fsencode(f"{directory}/a b;{number}.jpg") for number in range(20)]
+            for number, path in enumerate(paths):
+                Path(os.fsdecode(path)).write_bytes(b"none")
+                os.utime(path, ns=(TIME, TIME + number * 1_234_567))
+                cache.write(path, os.stat(path), "image/jpeg", pictures)
+            names = ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR")
+            environment = {**os.environ, **dict.fromkeys(names, directory)}
+            environment.pop("DBUS_SESSION_BUS_ADDRESS", None)
+            said = subprocess.run(
+                ["dbus-run-session", "--", sys.executable, "-c", TUMBLER_CLIENT, *map(uri_of, paths)], env=environment,
+                capture_output=True, text=True, timeout=60, check=False,
+            ).stdout  # fmt: skip
+            self.assertEqual(said.split(), ["normal", "20", "0", "large", "20", "0"])
 
     def test_a_cache_that_cannot_be_written_is_no_thumbnail_and_no_rest_of_one(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
