@@ -102,8 +102,8 @@ class MakingTests(unittest.TestCase):
         self.assertEqual(set(self.given), set(paths))
 
     def test_a_sweep_makes_what_is_missing_the_newest_first(self) -> None:
-        self.add("a.jpg", modified=11)
-        self.add("c.jpg", modified=12)
+        self.add("a.jpg", modified=12)
+        self.add("c.jpg", modified=11)
         self.add("old/b.jpg", modified=10)
         self.add("new/deep/d.jpg", modified=20)
         self.add("e.txt")
@@ -114,7 +114,7 @@ class MakingTests(unittest.TestCase):
         self.add("j.jpg", isDownloading=True)
         self.making.sweep(self.control)
         self.wait("a.jpg", "c.jpg", "old/b.jpg", "new/deep/d.jpg")
-        self.assertEqual(self.maker.made, ["c.jpg", "a.jpg", "new/deep/d.jpg", "old/b.jpg"])
+        self.assertEqual(self.maker.made, ["a.jpg", "c.jpg", "new/deep/d.jpg", "old/b.jpg"])
         self.assertEqual(self.given["a.jpg"], b"picture")
 
     def test_what_changes_or_arrives_gets_one_by_its_event(self) -> None:
@@ -163,14 +163,17 @@ class MakingTests(unittest.TestCase):
         self.assertEqual(len(self.maker.made), 3)
 
     def test_a_daemon_that_is_full_is_given_time_and_then_everything(self) -> None:
-        for name in ("a.jpg", "b.jpg", "c.jpg"):
-            self.add(name)
-        self.refusals["c.jpg"] = [errno.EAGAIN, errno.EAGAIN]
-        self.refusals["b.jpg"] = [errno.EAGAIN]
-        self.making.sweep(self.control)
-        self.wait("a.jpg", "b.jpg", "c.jpg")
-        # What waits meanwhile is not made for nothing.
-        self.assertLessEqual(len(self.maker.made), 6)
+        for number in range(10, 20):
+            self.add(f"{number}.jpg", modified=number)
+        self.refusals["19.jpg"] = [errno.EAGAIN, errno.EAGAIN]
+        self.refusals["15.jpg"] = [errno.EAGAIN]
+        with mock.patch.object(making, "FULL_SECONDS", (1, 1)):
+            self.making.sweep(self.control)
+            time.sleep(0.5)
+            # What waits is not made for nothing.
+            self.assertEqual(self.maker.made, ["19.jpg"])
+            self.wait(*(f"{number}.jpg" for number in range(10, 20)))
+        self.assertEqual(len(self.maker.made), 13)
 
     def test_a_file_that_may_not_be_written_gets_one_all_the_same(self) -> None:
         self.add("a.jpg")

@@ -179,6 +179,18 @@ class ViewingTests(WithMount):
             time.sleep(0.01)
         self.assertEqual(texts_of(self.thumbnail("a.jpg"))[b"Thumb::MTime"], b"1700000001")
 
+    def test_what_changes_while_its_preview_is_fetched_gets_no_thumbnail_of_the_old_bytes(self) -> None:
+        self.add("a.jpg", picture(256, 192))
+        real = self.control.post
+
+        def change(*words: Any) -> Any:
+            os.utime(self.path("a.jpg"), ns=(TIME, TIME + 1))
+            return real(*words)
+
+        with mock.patch.object(self.control, "post", change):
+            self.show()
+            self.wait()
+
     def test_the_sizes_for_screens_of_many_pixels_are_written_where_they_are_used(self) -> None:
         os.makedirs(f"{self.cached}/x-large")
         Path(f"{self.cached}/x-large/another.png").touch()
@@ -230,6 +242,7 @@ class ViewingTests(WithMount):
         for number, body in enumerate((
             "import os, struct; os.write(1, struct.pack('>II', 100000, 100000) + bytes(1 << 20))",
             "import os\nwhile True: os.write(1, bytes(1 << 16))",
+            "import os, struct\nfor _ in range(2): os.write(1, struct.pack('>II', 300, 100) + bytes(90000))",
             "import os, struct; os.write(1, struct.pack('>II', 10, 10) + bytes(10))",
             "pass",
         )):  # fmt: skip
