@@ -181,6 +181,15 @@ class MakingTests(unittest.TestCase):
         self.making.sweep(self.control)
         self.wait("a.jpg")
 
+    def test_for_a_file_of_another_user_none_is_made(self) -> None:
+        self.add("a.jpg")
+        with mock.patch.object(os, "geteuid", lambda: os.stat(self.point).st_uid + 1):
+            self.making.sweep(self.control)
+            self.wait()
+        self.assertEqual(self.maker.made, [])
+        self.making.sweep(self.control)
+        self.wait("a.jpg")
+
     def test_a_daemon_that_knows_no_previews_is_left_alone(self) -> None:
         self.is_old = True
         for number in range(20):

@@ -185,7 +185,7 @@ class Making:
         if source is None:
             return
         with source:
-            if source.version in self._failed or not self._takes_any(mount, source):
+            if source.version in self._failed or not source.is_own or not self._takes_any(mount, source):
                 return
             # A time in the future says nothing.
             age = time.time() - source.version.modified / 1e9

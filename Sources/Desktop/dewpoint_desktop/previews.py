@@ -69,6 +69,11 @@ class Source:
         return None
 
     @property
+    def is_own(self) -> bool:
+        """Whether its attributes are this user's to set."""
+        return os.geteuid() in (0, os.fstat(self.descriptor).st_uid)
+
+    @property
     def is_unchanged(self) -> bool:
         return Version.of(os.fstat(self.descriptor)) == self.version
 
