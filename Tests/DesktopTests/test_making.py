@@ -165,8 +165,8 @@ class MakingTests(unittest.TestCase):
     def test_a_daemon_that_is_full_is_given_time_and_then_everything(self) -> None:
         for number in range(10, 20):
             self.add(f"{number}.jpg", modified=number)
-        self.refusals["19.jpg"] = [errno.EAGAIN, errno.EAGAIN]
-        self.refusals["15.jpg"] = [errno.EAGAIN]
+        self.refusals["19.jpg"] = [errno.EBUSY, errno.EBUSY]
+        self.refusals["15.jpg"] = [errno.EBUSY]
         with mock.patch.object(making, "FULL_SECONDS", (1, 1)):
             self.making.sweep(self.control)
             time.sleep(0.5)

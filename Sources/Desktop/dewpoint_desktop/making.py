@@ -222,7 +222,7 @@ class Making:
             mount.rest = FULL_SECONDS[0]
         except OSError as error:
             match error.errno:
-                case errno.EAGAIN:
+                case errno.EBUSY:
                     mount.resting_until = time.monotonic() + mount.rest
                     mount.rest = min(mount.rest * 2, FULL_SECONDS[1])
                     self._try_later((mount.control.mount.point, path), mount.resting_until)
