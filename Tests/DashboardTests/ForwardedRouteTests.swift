@@ -13,6 +13,7 @@ import Testing
         "POST /v1/items/download", "POST /v1/items/cancel-download", "POST /v1/items/evict", "POST /v1/items/pin",
         "POST /v1/items/resolve", "POST /v1/items/restore-version", "POST /v1/items/pause", "POST /v1/trash/restore",
         "POST /v1/deletions/answer", "POST /v1/sync", "POST /v1/storms/answer", "POST /v1/claims/break",
+        "POST /v1/previews",
     ]
 
     @Test(arguments: Set(ControlRequests.all.map { $0.route }), ["GET", "POST"])

@@ -10,6 +10,9 @@
   const FOLLOW_WAIT = 500;                             // how long the first listing waits for the stream of events
   const FIRST_PAGE = 200, PAGE = 10000;                // items of a directory in the first request, and in each later one
   const DIRECTORY_LIMIT = 500000;                      // items of one directory that are shown
+  const TILES = 2000;                                  // items of one directory in the view of pictures
+  const PREVIEW_BATCH = 64, PREVIEW_BODY = 60000;      // previews in one request, and bytes of their paths
+  const PREVIEW_PAUSE = 50;                            // collecting pictures that come into sight
   const SINGLE_LIMIT = 32;                             // changed items of a directory that are asked for one by one
   const RELIST_PAUSE = 2000;                           // between two listings of a directory, more for a long one
   const SHOWN_LIMIT = 300;                             // entries of a list that is not the tree
@@ -314,6 +317,11 @@
     }
     get isShown() { return this.session.isShown; }
 
+    /// The path of the directory that is chosen, or in which the chosen item is.
+    get directory() {
+      const node = this.active;
+      return node ? this.pathOf(node.isDirectory ? node : node.parent) : '';
+    }
     pathOf(node) {
       const names = [];
       for (let at = node; at.parent; at = at.parent) names.push(at.name);
@@ -891,6 +899,7 @@
 
   const panels = {
     files: { title: 'Files', load: () => session?.tree.render() },
+    pictures: { title: 'Pictures', load: () => loading('pictures', (owner) => showPictures(owner, owner.tree.directory)) },
     transfers: {
       title: 'Transfers', every: 1000,
       load: () => loading('transfers', async (owner) => {
@@ -1093,6 +1102,78 @@
         el('div', { class: 'form' }, field('Profile', profile), ...LINK_FIELDS.map(([, text], index) => field(text, inputs[index]))),
         el('div', { class: 'actions' }, action('link-set', 'Apply', send(settings), 'strong'), action('link-clear', 'Clear', send(() => ({})))));
     });
+  }
+
+  // ---- Pictures
+
+  // What has no preview, and is no directory, is not shown here. Previews are other devices' bytes: the browser decodes them.
+  async function showPictures(owner, path) {
+    const box = frame('pictures', () => el('div', { class: 'actions' }));
+    const load = owner.pictureLoad = {};
+    const shown = [];
+    let after, isCut = false;
+    do {
+      const next = after === undefined ? '' : `&after=${encodeURIComponent(after)}`;
+      const page = await owner.get(`/v1/items?${query(path)}${next}&limit=${PAGE}`);
+      if (owner.pictureLoad !== load || !owner.isShown) return;
+      shown.push(...page.items.filter((item) => item.kind === 'directory' || item.hasPreview));
+      after = page.next;
+      isCut = shown.length > TILES;
+    } while (after !== undefined && !isCut);
+    box.list.className = 'tiles';
+    const up = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    box.firstChild.replaceChildren(...[
+      path && action('up', 'Up', () => showPictures(owner, up)), nameOf(path || 'The container', 'h3')].filter(Boolean));
+    const count = shown.filter((item) => item.hasPreview).length;
+    box.note.hidden = count > 0 && !isCut;
+    setText(box.note, isCut ? `The first ${TILES} of more.` : 'No file here has a preview.');
+    watched?.disconnect();
+    watched = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        watched.unobserve(target);
+        wantedPreviews.set(target.dataset.path, target);
+      }
+      if (wantedPreviews.size > 0) later('previews', () => loadPreviews(owner), PREVIEW_PAUSE);
+    }, { root: null, rootMargin: '400px' });
+    wantedPreviews.clear();
+    box.list.known = undefined;
+    box.list.replaceChildren();
+    renderList(box.list, shown.slice(0, TILES), (item) => item.path, (item) => tile(owner, item));
+    for (const image of box.list.querySelectorAll('[data-path]')) watched.observe(image);
+  }
+  let watched;
+  const wantedPreviews = new Map();   // the images that came into sight, by path
+  function tile(owner, item) {
+    const name = item.path.slice(item.path.lastIndexOf('/') + 1), isDirectory = item.kind === 'directory';
+    const open = async () => {
+      if (isDirectory) return loading('pictures', () => showPictures(owner, item.path));
+      chooseTab('files');
+      await owner.tree.reveal(item.path);
+    };
+    return el('li', {}, el('button', { type: 'button', class: 'tile', title: printable(name), on: open },
+      isDirectory ? el('span', { class: 'folder', text: '▸' }) : el('img', { 'data-path': item.path, alt: '' }),
+      nameOf(name, 'span')));
+  }
+  async function loadPreviews(owner) {
+    const paths = [];
+    let length = 0;
+    for (const path of wantedPreviews.keys()) {
+      length += path.length * 6;   // at most, in JSON
+      if (paths.length === PREVIEW_BATCH || length > PREVIEW_BODY) break;
+      paths.push(path);
+    }
+    const images = new Map(paths.map((path) => [path, wantedPreviews.get(path)]));
+    for (const path of paths) wantedPreviews.delete(path);
+    try {
+      for (const { path, preview } of (await owner.post('/v1/previews', { paths })).previews) {
+        images.get(path).src = `data:image/jpeg;base64,${preview}`;
+      }
+    } catch (error) {
+      if (error.name !== 'AbortError' && owner.isShown) notify(`The previews cannot be shown: ${error.message}`, true);
+      return;
+    }
+    if (wantedPreviews.size > 0) later('previews', () => loadPreviews(owner), 0);
   }
 
   // ---- Tabs

@@ -112,6 +112,38 @@ import VirtualTime
         try await b.close()
     }
 
+    @Test func `a change on another device does not drop a preview that waits`() async throws {
+        let (a, b) = (try await device("A"), try await device("B"))
+        try await a.write("the bytes", to: "a.jpg")
+        try await converge(a, b)
+        try await a.setAttribute("syncPaused", "1", of: "a.jpg")
+        try await a.setPreview(jpeg(1), of: "a.jpg")
+        try b.setMode(0o600, of: "a.jpg")
+        try await b.control.sync.sync(wait: true)
+        // It takes what is new, and says that something is paused.
+        await #expect(throws: FileError.self) { try await a.control.sync.sync(wait: true) }
+        #expect(try a.fileSystem.attributes(of: try a.inode("a.jpg")).mode == 0o600)
+        try await a.setAttribute("syncPaused", "0", of: "a.jpg")
+        try await converge(a, b)
+        #expect(try await b.preview(of: "a.jpg") == jpeg(1))
+        #expect(try a.attribute("isUploaded", of: "a.jpg") == "1")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `all names of a file have its preview`() async throws {
+        let (a, b) = (try await device("A"), try await device("B"))
+        try await a.write("the bytes", to: "a.jpg")
+        try a.link("a.jpg", to: "b.jpg")
+        try await a.setPreview(jpeg(1), of: "a.jpg")
+        try await converge(a, b)
+        try a.link("a.jpg", to: "c.jpg")
+        try await converge(a, b)
+        for name in ["a.jpg", "b.jpg", "c.jpg"] { #expect(try await b.preview(of: name) == jpeg(1)) }
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `it survives the end of the daemon, and an import of a snapshot`() async throws {
         var a = try await device("A")
         try await a.write("the bytes", to: "a.jpg")

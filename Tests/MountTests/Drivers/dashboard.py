@@ -335,7 +335,7 @@ class Case:
             page.wait(f"{focus}.closest('#details') !== null")
             page.evaluate("document.getElementById('tab-files').focus()")
             page.press("ArrowRight")
-            page.wait(f"{focus}.id === 'tab-transfers' && !document.querySelector('#panel-transfers').hidden")
+            page.wait(f"{focus}.id === 'tab-pictures' && !document.querySelector('#panel-pictures').hidden")
             page.press("End")
             page.wait(f"{focus}.id === 'tab-log'")
 
@@ -509,9 +509,54 @@ class Case:
                 time.sleep(1)
                 assert not os.path.exists(note), "--no-open opens a browser"
 
+    def set_preview(self, name: str) -> None:
+        with open(os.path.join(os.path.dirname(__file__), "small.jpg"), "rb") as file:
+            os.setxattr(self.path(name), "user.dewpoint.preview", file.read())
+
+    def pictures_are_shown_without_a_download(self) -> None:
+        os.makedirs(self.path("album/inner"))
+        names = [f"album/{number:03}.jpg" for number in range(150)]
+        names += ["album/inner/deep.jpg", "album/" + HOSTILE, "album/" + "long" * 60 + ".jpg"]
+        for name in names:
+            self.write(name, b"x" * 1000)
+            self.set_preview(name)
+        self.write("album/text.txt", b"text")
+        self.write("report.txt", b"first")
+        self.run("sync", "--wait", self.point)
+        for name in names:
+            self.run("evict", self.path(name))
+        tiles = "[...document.querySelectorAll('.tile')]"
+        tile = tiles + ".find(e => e.title === '%s')"
+        shown = "[...document.querySelectorAll('.tile img')].filter(e => e.naturalWidth === 16).length"
+        with Dashboard(self.dewpoint, "--no-open", self.point) as dashboard, Page() as page:
+            self.open(page, dashboard)
+            page.click("#tab-pictures")
+            page.wait("document.querySelector('#panel-pictures').textContent.includes('No file here has a preview')")
+            page.wait(tile % "album")
+            page.evaluate(f"void ({tile % 'album'}).click()")
+            page.wait(f"{tiles}.length === {len(names)}")
+            page.wait(f"{shown} >= 8")
+            # Only what is in sight is asked for.
+            assert page.evaluate(shown) < len(names), "all are loaded at once"
+            page.evaluate(f"void {tiles}.at(-1).scrollIntoView()")
+            page.wait(f"{tiles}.at(-1).querySelector('img').naturalWidth === 16")
+            assert page.evaluate("document.title") != "1"
+            page.evaluate(f"void ({tile % 'inner'}).click()")
+            page.wait(f"{shown} === 1 && {tiles}.length === 1")
+            page.evaluate("void document.querySelector('#panel-pictures [data-action=up]').click()")
+            page.wait(f"{tiles}.length === {len(names)}")
+            page.evaluate(f"void ({tile % '007.jpg'}).click()")
+            page.wait("document.querySelector('#details').textContent.includes('007.jpg')")
+            assert page.evaluate("!document.querySelector('#panel-files').hidden")
+            assert page.problems == [], page.problems
+        for name in names:
+            assert self.status(name)["downloadingStatus"] == "NotDownloaded", name
+
     def every_view_fits(self) -> None:
         """At two widths, light and dark, nothing is wider than the window. Writes pictures where they are wanted."""
         self.fill()
+        for name in ("report.txt", HOSTILE, REVERSED):
+            self.set_preview(name)
         os.remove(self.path("folder/000.txt"))
         self.run("sync", "--wait", self.point)
         if directory := os.environ.get("DEWPOINT_SCREENSHOTS"):
@@ -527,7 +572,7 @@ class Case:
                     page.dark(is_dark)
                     for name in names:
                         page.click(f"#{name}")
-                        time.sleep(0.3)
+                        time.sleep(0.5)
                         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
                         assert wide <= 0, f"{name} is {wide} pixels too wide at {width}"
                         if directory:

@@ -12,6 +12,7 @@ package struct PreviewsRequest: ControlOrder {
         #"the JPEGs of files that have a preview, for at most 256 paths: `{"previews":[{"path":"a.jpg","preview":"…"}]}`, in "#
         + "base64; without those that have none. They are fetched with few requests to the store"
     package static let example = Self(paths: ["Photos/a.jpg"])
+    package static let isForDashboard = true
     package static let changesSomething = false
 
     package var paths: [String]
