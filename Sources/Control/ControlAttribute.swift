@@ -58,3 +58,16 @@ extension ItemAttribute.Value {
         }
     }
 }
+
+extension DirectoryRule {
+    /// The rule that an attribute sets; `nil` for another one.
+    init?(_ attribute: ItemAttribute) {
+        let table = ItemAttributes.table
+        switch attribute {
+        case table.evictAfter: self = .evictAfter
+        case table.keepRecent: self = .keepRecent
+        case table.downloadSmall: self = .downloadSmall
+        default: return nil
+        }
+    }
+}

@@ -121,7 +121,12 @@ package struct ExtendedAttributes: Sendable {
             try ItemPreviews(fileSystem).set(nil, of: inode)
             return .ready(())
         case .control(let attribute, _):
-            throw FileError(.denied, "\(attribute) cannot be removed")
+            guard let rule = DirectoryRule(attribute) else {
+                throw FileError(.denied, "\(attribute) cannot be removed")
+            }
+            try checkOwner(of: inode, caller)
+            try fileSystem.setRule(rule, DirectoryRule.Limit?.none, of: inode)
+            return .ready(())
         }
     }
 
@@ -148,6 +153,10 @@ package struct ExtendedAttributes: Sendable {
         _ attribute: ItemAttribute, value: [UInt8], inode: InodeNumber
     ) throws(FileError) -> Answer<Void> {
         let table = ItemAttributes.table
+        if let rule = DirectoryRule(attribute) {
+            try fileSystem.setRule(rule, String(decoding: value, as: UTF8.self), of: inode)
+            return .ready(())
+        }
         switch (attribute, String(decoding: value, as: UTF8.self)) {
         case (table.download, "1"):
             try commands.request(inode, because: .attribute)
@@ -223,6 +232,9 @@ package struct ExtendedAttributes: Sendable {
             if attribute == table.name { return name?.string ?? identity.settings.name }
             return ContentType.identifier(kind: kind, name: name)
         case table.status: return try json(states.itemStatus(of: inode))
+        case table.evictAfter, table.keepRecent, table.downloadSmall:
+            guard let rule = DirectoryRule(attribute) else { return nil }
+            return rule.text(try fileSystem.rules(for: inode)[rule]?.limit ?? .off)
         default:
             let item = ItemAttribute.Item(try states.itemStatus(of: inode), mountpoint: fileSystem.location.mountpoint)
             {

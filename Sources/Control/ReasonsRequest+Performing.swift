@@ -19,6 +19,7 @@ extension ReasonsRequest: PerformedQuestion {
         var reasons = ItemReasons(
             path: facts.path, kind: facts.attributes.kind, isLocal: facts.isLocal,
             download: try daemon.replica.read { try $0.downloadOrigin(of: number) })
+        if [.file, .directory].contains(facts.attributes.kind) { reasons.rules = try daemon.appliedRules(number) }
         if facts.attributes.kind == .file {
             if facts.isLocal {
                 reasons.localBecause = daemon.localReasons(facts, reasons.download)
@@ -44,7 +45,19 @@ extension ControlledDaemon {
         return reasons
     }
 
-    /// What the mount options `evict_after` and `keep_recent` say.
+    fileprivate func appliedRules(_ number: InodeNumber) throws(FileError) -> [AppliedRule] {
+        let rules = try fileSystem.rules(for: number)
+        return try replica.read { rows in
+            try DirectoryRule.allCases.compactMap { rule in
+                guard let found = rules[rule] else { return nil }
+                return AppliedRule(
+                    rule: rule, value: rule.text(found.limit), source: found.source.rawValue,
+                    directory: try rows.path(ofDirectory: found.directory).string)
+            }
+        }
+    }
+
+    /// What the rules `evict_after` and `keep_recent` say.
     fileprivate func rules(_ facts: ItemFacts) throws(FileError) -> [String] {
         let use = try fileSystem.useRules(for: facts.attributes.inode)
         var rules: [String] = []

@@ -57,6 +57,7 @@ package final class FileSystem: Sendable {
     /// Cache eviction.
     struct Cache: Sendable {
         let evictor: CacheEvictor
+        let rules: RuleBook
         let freeSpaceFloor: FreeSpaceFloor
     }
 
@@ -109,8 +110,9 @@ package final class FileSystem: Sendable {
         let downloads = Downloads(
             context, store: store, openFiles: open, orphans: orphans, kernel: kernelLink,
             freeSpaceFloor: freeSpaceFloor, options: options)
-        let evictor = CacheEvictor(context, limits: options.cacheLimits)
-        cache = Cache(evictor: evictor, freeSpaceFloor: freeSpaceFloor)
+        let ruleBook = RuleBook(context, options)
+        let evictor = CacheEvictor(context, limits: options.cacheLimits, rules: ruleBook)
+        cache = Cache(evictor: evictor, rules: ruleBook, freeSpaceFloor: freeSpaceFloor)
         let rules = DownloadRules(programs: options.nonDownloadingPrograms)
         reading = Reading(
             downloads: downloads, rules: rules,
@@ -157,10 +159,6 @@ package final class FileSystem: Sendable {
     package var events: ItemEvents { coordination.events }
     package var followers: ItemFollowers { coordination.followers }
     package var transfers: TransferEvents { coordination.transfers }
-
-    package func useRules(for inode: InodeNumber) throws(FileError) -> UseRules {
-        try cache.evictor.rules(for: inode)
-    }
 
     package func cacheStatus() throws(FileError) -> CacheStatus { try cache.evictor.status() }
 

@@ -28,6 +28,9 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// How long a file of another device may be, in bytes, to be downloaded by itself; `nil`: none is.
     package var smallFileLimit: Int64?
 
+    /// The rules of directories by their paths.
+    package var directoryRules: [PathRules] = []
+
     /// Limits on downloaded bytes.
     package var cacheLimits = CacheLimits()
 

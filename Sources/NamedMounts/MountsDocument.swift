@@ -160,6 +160,7 @@ private struct MountTableReader {
         if let value = table[NamedMount.Key.autostart.rawValue] {
             if let autostart = value.bool { mount.autostart = autostart } else { noteType(.autostart, "true or false") }
         }
+        mount.rules = rules()
         return url == nil || mountpoint == nil ? nil : mount
     }
 
@@ -193,6 +194,52 @@ private struct MountTableReader {
         let texts = array.compactMap { $0.string }
         if texts.count != array.count { noteType(key, expected) }
         return texts
+    }
+
+    /// The tables `[mounts.NAME.rules."DIRECTORY"]`.
+    private mutating func rules() -> [PathRules] {
+        guard let value = table[NamedMount.Key.rules.rawValue] else { return [] }
+        let expected = "tables, each written as [mounts.\(name).rules.\"DIRECTORY\"]"
+        guard let tables = value.table else {
+            noteType(.rules, expected)
+            return []
+        }
+        var rules: [PathRules] = []
+        for path in tables.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            let place = [NamedMount.Key.rules.rawValue, path]
+            guard let table = tables[path]?.table else {
+                note(place, "the rules of \(path) must be \(expected)")
+                continue
+            }
+            let limits = limits(table, place)
+            do throws(FileError) {
+                rules.append(try PathRules(path: path, limits: limits))
+            } catch {
+                note(place, error.detail)
+            }
+        }
+        if rules.count > PathRules.countLimit {
+            note(
+                [NamedMount.Key.rules.rawValue],
+                "there are rules for at most \(PathRules.countLimit) directories, not \(rules.count)")
+        }
+        return rules
+    }
+
+    private mutating func limits(_ table: TOMLTable, _ place: [String]) -> [DirectoryRule: DirectoryRule.Limit] {
+        var limits: [DirectoryRule: DirectoryRule.Limit] = [:]
+        for key in table.keys {
+            do throws(FileError) {
+                let rule = try RulesOption.rule(named: key)
+                guard let text = table[key]?.string else {
+                    throw FileError(.invalid, "\(key) must be a text in quotes: \(rule.accepted)")
+                }
+                limits[rule] = try rule.limit(text)
+            } catch {
+                note(place + [key], error.detail)
+            }
+        }
+        return limits
     }
 
     private mutating func noteType(_ key: NamedMount.Key, _ expected: String) {

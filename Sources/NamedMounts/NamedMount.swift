@@ -1,4 +1,4 @@
-import Model
+package import Model
 
 /// A mount with a name: what `dewpoint mount NAME` mounts, where and how. A table of the mounts file:
 ///
@@ -13,6 +13,9 @@ import Model
 ///     autostart = true                        by default false
 ///     ignore = ["node_modules/", "*.o"]       patterns of gitignore(5)
 ///
+///     [mounts.notes.rules."Pictures/raw"]     of a directory of the mount
+///     evict_after = "7d"                      as the mount option, or off
+///
 /// Only `url` and `mountpoint` are required.
 package struct NamedMount: Equatable, Sendable {
     package var name: MountName
@@ -25,6 +28,8 @@ package struct NamedMount: Equatable, Sendable {
     package var options: [String] = []
     package var autostart = false
     package var ignore: [String] = []
+    /// In the order of their paths.
+    package var rules: [PathRules] = []
 
     package init(name: MountName, url: String, mountpoint: String) {
         self.name = name
@@ -36,7 +41,7 @@ package struct NamedMount: Equatable, Sendable {
     enum Key: String, CaseIterable {
         case url, mountpoint, endpoint, region
         case deviceName = "device_name"
-        case state, options, autostart, ignore
+        case state, options, autostart, ignore, rules
     }
 
     /// The longest device name in bytes; see the container format.
@@ -71,8 +76,16 @@ extension NamedMount {
                 case .options: Self.literal(options)
                 case .autostart: autostart ? "true" : nil
                 case .ignore: Self.literal(ignore)
+                case .rules: nil
                 }
             if let value { lines.append("\(key.rawValue) = \(value)") }
+        }
+        for rules in rules {
+            lines += ["", "[mounts.\(Self.key(name.description)).\(Key.rules.rawValue).\(Self.literal(rules.path))]"]
+            for rule in DirectoryRule.allCases {
+                guard let limit = rules.limits[rule] else { continue }
+                lines.append("\(rule.rawValue) = \(Self.literal(rule.text(limit)))")
+            }
         }
         return lines.joined(separator: "\n") + "\n"
     }

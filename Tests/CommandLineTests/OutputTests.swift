@@ -218,6 +218,11 @@ import Testing
                 cause: "read by tumblerd(812)", requested: "2026-01-31T12:00:00Z", arrived: "2026-01-31T12:00:03Z"))
         reasons.localBecause = ["downloaded: read by tumblerd(812)"]
         reasons.staysBecause = ["it is pinned", "it is open"]
+        reasons.rules = [
+            AppliedRule(rule: .evictAfter, value: "7d", source: "attribute", directory: "Photos/\u{1B}raw"),
+            AppliedRule(rule: .keepRecent, value: "off", source: "path", directory: "Photos"),
+            AppliedRule(rule: .downloadSmall, value: "1M", source: "mount", directory: ""),
+        ]
         let (start, end) = (LocalTime.text("2026-01-31T12:00:00Z"), LocalTime.text("2026-01-31T12:00:03Z"))
         #expect(
             WhyCommand.text(reasons, given: "Photos/a") == """
@@ -226,6 +231,9 @@ import Testing
                   download   read by tumblerd(812), requested \(start), complete \(end)
                   evictable  no: it is pinned
                              no: it is open
+                  rules      evict_after=7d, set on Photos/\\u{1B}raw
+                             keep_recent=off, for Photos by the mount's rules
+                             download_small=1M, a mount option
                   held by    nobody
                   waits for  nothing
                 """)

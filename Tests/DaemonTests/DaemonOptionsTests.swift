@@ -70,6 +70,62 @@ import Testing
         #expect(throws: DaemonOptions.Problem.self) { try DaemonOptions(option) }
     }
 
+    @Test func `rules of directories add up, and their paths may contain colons, commas and backslashes`() throws {
+        let rules = try DaemonOptions(
+            #"rules=a\:b\,c\\d/e:evict_after=7d:download_small=off,ro,rules=f:keep_recent=90s"#
+        )
+        .fileSystem.directoryRules
+        #expect(rules.map(\.path) == [#"a:b,c\d/e"#, "f"])
+        #expect(rules[0].limits == [.evictAfter: .init(.seconds(7 * 86_400)), .downloadSmall: .off])
+        #expect(rules[1].limits == [.keepRecent: .init(.seconds(90))])
+        #expect(
+            try DaemonOptions(rules.map(RulesOption.text).joined(separator: ",")).fileSystem.directoryRules == rules)
+        // Of two for one directory, the later one applies.
+        let joined = try DaemonOptions("rules=a/:evict_after=7d:keep_recent=7d,rules=a:evict_after=off")
+            .fileSystem.directoryRules
+        #expect(
+            joined == [try PathRules(path: "a", limits: [.evictAfter: .off, .keepRecent: .init(.seconds(604_800))])])
+        // A composed and a decomposed name are two.
+        #expect(
+            try DaemonOptions("rules=\u{e9}:evict_after=7d,rules=e\u{301}:evict_after=7d").fileSystem.directoryRules
+                .count
+                == 2)
+    }
+
+    @Test(arguments: [
+        ("rules=", "rules is a directory and its rules, as in rules=Pictures/raw:evict_after=7d, not "),
+        ("rules=a", "rules is a directory and its rules, as in rules=Pictures/raw:evict_after=7d, not a"),
+        (
+            "rules=a:evict_after",
+            "evict_after is off, or a whole number with s, m, h or d, 60s to 3650d, as in 30d, not "
+        ),
+        ("rules=a:evict_afer=7d", "there is no rule evict_afer for a directory; did you mean evict_after?"),
+        (
+            "rules=a:pinned=1",
+            "there is no rule pinned for a directory; the rules are evict_after, keep_recent, download_small"
+        ),
+        (
+            "rules=/a:evict_after=7d",
+            "the path of a directory with rules is relative to the mount, as in Pictures/raw, not /a"
+        ),
+        (
+            "rules=:evict_after=7d",
+            "the path of a directory with rules is relative to the mount, as in Pictures/raw, not "
+        ),
+        ("rules=a/../b:evict_after=7d", "the path a/../b has a part that is no name of a directory"),
+    ])
+    func `a rule that cannot be one is refused`(_ option: String, _ sentence: String) {
+        #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(option) }
+    }
+
+    @Test func `there are rules for a thousand directories at most`() {
+        let options = (0...1000).map { "rules=\($0):evict_after=7d" }
+        #expect(throws: Never.self) { try DaemonOptions(options.dropLast().joined(separator: ",")) }
+        #expect(throws: DaemonOptions.Problem(description: "there are rules for at most 1000 directories, not 1001")) {
+            try DaemonOptions(options.joined(separator: ","))
+        }
+    }
+
     @Test func `cache limits and download throttle limits are parsed`() throws {
         let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T")
             .fileSystem

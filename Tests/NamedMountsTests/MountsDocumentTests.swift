@@ -1,4 +1,5 @@
 import Daemon
+import Model
 import Testing
 
 @testable import NamedMounts
@@ -103,7 +104,7 @@ import Testing
         ("  mount_point = \"/x\"", "4:3: a mount has no key mount_point; did you mean mountpoint?"),
         (
             "colour = 1",
-            "4:1: a mount has no key colour; the keys are url, mountpoint, endpoint, region, device_name, state, options, autostart, ignore"
+            "4:1: a mount has no key colour; the keys are url, mountpoint, endpoint, region, device_name, state, options, autostart, ignore, rules"
         ),
         ("autostart = \"yes\"", "4:1: autostart must be true or false"),
         ("options = \"ro\"", "4:1: options must be a list of texts, as in [\"…\", \"…\"]"),
@@ -162,9 +163,57 @@ import Testing
         mount.options = ["no_download=+a", "ignore=x\\:y"]
         mount.ignore = ["\\#a", "!b c", "\u{1F600}"]
         mount.autostart = true
+        mount.rules = [
+            try PathRules(
+                path: "a \"b\"/\u{e9}", limits: [.evictAfter: .init(.seconds(7 * 86_400)), .keepRecent: .off]),
+            try PathRules(path: "a.b/[c]", limits: [.downloadSmall: .init(number: 512_000)]),
+        ]
         let document = try MountsDocument("# kept").adding(mount)
         #expect(document.mounts == [mount] && document.mistakes == [])
         #expect(document.text.hasPrefix("# kept\n\n[mounts.\"b.c-1\"]\n"))
+    }
+
+    @Test func `the rules of directories are read with the mount, and removed with it`() throws {
+        let rules = """
+
+            [mounts.notes.rules."Pictures/raw"]
+            evict_after = "7d"
+            download_small = "off"
+            """
+        let document = MountsDocument(Self.whole + "\n" + rules)
+        #expect(document.mistakes == [])
+        let notes = try #require(document.mounts.first)
+        #expect(
+            notes.rules == [
+                try PathRules(
+                    path: "Pictures/raw", limits: [.evictAfter: .init(.seconds(604_800)), .downloadSmall: .off])
+            ])
+        #expect(try document.removing(try MountName("notes")).mounts.map(\.name.description) == ["b.c"])
+    }
+
+    @Test(arguments: [
+        ("rules = 3", "4:1: rules must be tables, each written as [mounts.a.rules.\"DIRECTORY\"]"),
+        ("rules.b = 3", "4:1: the rules of b must be tables, each written as [mounts.a.rules.\"DIRECTORY\"]"),
+        (
+            "[mounts.a.rules.b]\n evict_afer = '7d'",
+            "5:2: there is no rule evict_afer for a directory; did you mean evict_after?"
+        ),
+        (
+            "[mounts.a.rules.b]\nevict_after = 7",
+            "5:1: evict_after must be a text in quotes: off, or a whole number with s, m, h or d, 60s to 3650d, as in 30d"
+        ),
+        (
+            "[mounts.a.rules.b]\nevict_after = '7'",
+            "5:1: evict_after is off, or a whole number with s, m, h or d, 60s to 3650d, as in 30d, not 7"
+        ),
+        (
+            "[mounts.a.rules.\"../b\"]\nevict_after = '7d'",
+            "4:1: the path ../b has a part that is no name of a directory"
+        ),
+    ])
+    func `a mistake in the rules of a directory is reported where it is`(_ lines: String, _ expected: String) {
+        let text = "[mounts.a]\nurl = 's3://bucket/a'\nmountpoint = '/nonexistent/a'\n\(lines)\n"
+        #expect(MountsDocument(text).mistakes == [expected])
     }
 
     @Test func `a mount that is added and removed leaves the file as it was`() throws {

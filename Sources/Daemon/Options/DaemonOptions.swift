@@ -50,6 +50,11 @@ package struct DaemonOptions: Hashable, Sendable {
             guard let option = MountOption.named(parts[0]) else { throw Self.unknown(parts[0]) }
             try option.set(&self, to: parts.count == 2 ? parts[1] : nil)
         }
+        guard fileSystem.directoryRules.count <= PathRules.countLimit else {
+            throw Problem(
+                description: "there are rules for at most \(PathRules.countLimit) directories, not "
+                    + "\(fileSystem.directoryRules.count)")
+        }
         guard hints.peers.count <= Hints.peerLimit else {
             throw Problem(description: "there are at most \(Hints.peerLimit) of hint_peer, not \(hints.peers.count)")
         }

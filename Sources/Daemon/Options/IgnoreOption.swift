@@ -5,7 +5,7 @@ package enum IgnoreOption {
     /// The option for patterns, which ``DaemonOptions`` reads back as they were.
     package static func text(_ patterns: [String]) -> String { "ignore=" + patterns.map(escape).joined(separator: ":") }
 
-    private static func escape(_ pattern: String) -> String {
+    static func escape(_ pattern: String) -> String {
         String(pattern.flatMap { ":,\\".contains($0) ? ["\\", $0] : [$0] })
     }
 
@@ -60,8 +60,8 @@ package enum IgnoreOption {
         return parts
     }
 
-    /// Without the backslashes of this option; those in front of other characters belong to the pattern.
-    private static func plain(_ text: String) -> String {
+    /// Without the backslashes of such an option; those in front of other characters belong to the text.
+    static func plain(_ text: String) -> String {
         var plain = ""
         var rest = Substring(text)
         while let character = rest.popFirst() {

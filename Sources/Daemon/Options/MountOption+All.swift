@@ -79,6 +79,12 @@ extension MountOption {
                 "keep_recent", \.fileSystem.cacheLimits.keepRecent, unused,
                 "Files that were opened within this time, RANGE, are not evicted by `cache_limit` and `free_space`; a full "
                     + "disk evicts them all the same, after the others. None unless given."),
+            value(
+                "rules", \.fileSystem.directoryRules, "DIRECTORY:RULE=VALUE:…",
+                "Rules for a directory of the mount and what is in it: `evict_after`, `keep_recent`, `download_small`, each as "
+                    + "above or `off`; more of these options add to them. `\\:`, `\\,` and `\\\\` stand for a colon, a comma and a "
+                    + "backslash. See <doc:#Rules-for-directories>.",
+                add: { $0 = RulesOption.joining($0, $1) }, parse: RulesOption.rules),
             duration(
                 "link_delay", \.link.delay, .zero...(.seconds(60)),
                 "Link conditioner: the time from a request to the first byte of its answer, RANGE. DEFAULT unless given."
@@ -131,7 +137,7 @@ extension MountOption {
                     + "unless given."),
         ] + systemOptions
 
-    private static let unused = Duration.seconds(60)...(.seconds(3650 * 86_400))
+    private static let unused = DirectoryRule.durations
     private static let rates: ClosedRange<Int64> = 1...1_000_000_000
 
     /// Those of mount(8).

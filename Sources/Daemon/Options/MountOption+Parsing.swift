@@ -4,13 +4,10 @@ import Model
 /// The values of options.
 extension MountOption {
     static func duration(_ name: String, _ value: String, _ range: ClosedRange<Duration>) throws(Problem) -> Duration {
-        let digits = value.prefix { $0.isASCII && $0.isNumber }
-        let units: [Substring: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": day]
-        guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)], count <= Int64.max / unit
-        else {
+        guard let count = Quantity.milliseconds(value) else {
             throw Problem(description: "\(name) is a whole number with ms, s, m, h or d, as in 500ms, not \(value)")
         }
-        let duration = Duration.milliseconds(count * unit)
+        let duration = Duration.milliseconds(count)
         guard range.contains(duration) else {
             throw Problem(
                 description: "\(name) is \(text(range.lowerBound)) to \(text(range.upperBound)), not \(value)")
@@ -30,18 +27,13 @@ extension MountOption {
 
     /// - Parameter floor: The least, `K` or `M` alone.
     static func size(_ name: String, _ value: String, floor: SizeFloor = .mebibyte) throws(Problem) -> Int64 {
-        let digits = value.prefix { $0.isASCII && $0.isNumber }
-        let units: [Substring: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
-        guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)],
-            floor.rawValue...(1 << 60) ~= count.multipliedReportingOverflow(by: unit).partialValue,
-            count <= Int64.max / unit
-        else {
+        guard let count = Quantity.byteCount(value), floor.rawValue...DirectoryRule.sizes.upperBound ~= count else {
             throw Problem(
                 description:
                     "\(name) is a whole number with K, M, G or T, \(floor.text) or more, as in \(floor.example), not \(value)"
             )
         }
-        return count * unit
+        return count
     }
 
     /// The least value of a size, in bytes.

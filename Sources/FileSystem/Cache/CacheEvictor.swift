@@ -19,6 +19,7 @@ final class CacheEvictor: Sendable {
     static let refusalLimit = 16
 
     let limits: CacheLimits
+    let rules: RuleBook
     let replica: Replica
     let environment: EngineEnvironment
     let logger: Logger
@@ -31,11 +32,11 @@ final class CacheEvictor: Sendable {
     /// One round at a time.
     private let rounds = CommitLock()
     private let lastRound = Mutex<CacheStatus.Round?>(nil)
-    /// When what was not used for long was last looked for, in uptime.
-    let lastUnusedCheck = Mutex<Duration?>(nil)
+    let unusedPass = Mutex<UnusedPass?>(nil)
 
-    init(_ context: SyncContext, limits: CacheLimits) {
+    init(_ context: SyncContext, limits: CacheLimits, rules: RuleBook) {
         self.limits = limits
+        self.rules = rules
         replica = context.replica
         environment = context.environment
         logger = context.logger
@@ -45,11 +46,21 @@ final class CacheEvictor: Sendable {
 
     /// A file was opened or closed.
     func noteUse(of inode: InodeNumber) {
-        guard limits.isSet else { return }
+        guard notesUses else { return }
         if uses.note(inode, at: environment.now()) { wakes.noteLocalChange() }
     }
 
     var hasLimits: Bool { limits.isSet }
+
+    /// Whether it matters when files are used.
+    var notesUses: Bool { limits.isSet || rules.evictsUnused }
+
+    /// The rule of a directory was set.
+    func noteRules() {
+        noteWhetherUsesAreNoted()
+        unusedPass.withLock { $0 = nil }
+        wakes.noteLocalChange()
+    }
 
     /// Called when a download begins or ends.
     func wake() { if limits.isSet { wakes.noteLocalChange() } }
@@ -66,21 +77,24 @@ final class CacheEvictor: Sendable {
         if !uses.isEmpty { try replica.change { try $0.note(uses: uses) } }
     }
 
-    /// Checks the limits until cancelled; returns at once if there are none.
+    /// Checks the limits until cancelled; while there are none, it waits for the rule of a directory.
     ///
     /// - Parameter eviction: Makes the eviction of one round, which asks the store once for each pack.
     func run(evicting eviction: @Sendable () -> Eviction) async {
         noteWhetherUsesAreNoted()
-        guard limits.isSet else { return }
         var pace = CachePace()
         var recorded = environment.uptime()
         while !Task.isCancelled {
             let seen = wakes.localChanges
-            let isEnough = await look(eviction(), &recorded)
-            pace.looked(isEnough: isEnough)
-            isStuck.store(!isEnough, ordering: .relaxed)
+            guard notesUses else {
+                await wakes.waitForLocalChange(since: seen, atMost: nil)
+                continue
+            }
+            let outcome = await look(eviction(), &recorded)
+            pace.looked(isEnough: outcome.isEnough)
+            isStuck.store(!outcome.isEnough, ordering: .relaxed)
             guard (try? await environment.sleep(pace.spacing)) != nil else { return }
-            await wakes.waitForLocalChange(since: seen, atMost: CachePace.limit)
+            if !outcome.isPiece { await wakes.waitForLocalChange(since: seen, atMost: CachePace.limit) }
         }
     }
 
@@ -102,7 +116,7 @@ final class CacheEvictor: Sendable {
             let slack = min(Self.slackByteCount, disk.byteCount / Self.smallDiskShare)
             let missing = byteCount + FreeSpaceFloor.reserve(of: disk) - disk.availableByteCount
             // A full disk is no time to keep what was used lately.
-            let round = await round(eviction, max(missing, 0) + slack, usedBefore: nil)
+            let round = await round(eviction, max(missing, 0) + slack, .fullDisk).round
             try replica.makeDurable()
             publish(round)
             return round.evictedFileCount > 0
@@ -110,31 +124,37 @@ final class CacheEvictor: Sendable {
         return isDone ?? false
     }
 
-    /// - Returns: Whether the cache is within its limits.
-    private func look(_ eviction: Eviction, _ recorded: inout Duration) async -> Bool {
+    private struct Look {
+        /// Whether the cache is within its limits.
+        var isEnough = false
+        /// Whether there is more to look at.
+        var isPiece = false
+    }
+
+    private func look(_ eviction: Eviction, _ recorded: inout Duration) async -> Look {
         var time = recorded
         defer { recorded = time }
         // Cancelled: the engine shuts down.
-        return (try? await rounds.withLock { await lookAlone(eviction, &time) }) ?? false
+        return (try? await rounds.withLock { await lookAlone(eviction, &time) }) ?? Look()
     }
 
-    private func lookAlone(_ eviction: Eviction, _ recorded: inout Duration) async -> Bool {
+    private func lookAlone(_ eviction: Eviction, _ recorded: inout Duration) async -> Look {
         do throws(FileError) {
             let excess = try excess(eviction)
             if excess > 0 || uses.areMany || environment.uptime() - recorded >= CachePace.limit {
                 try recordUses()
                 recorded = environment.uptime()
             }
-            try await evictUnused(eviction)
-            guard excess > 0 else { return true }
-            let round = await round(eviction, excess, usedBefore: limits.keepRecent.map(time(before:)))
+            let isPiece = try await evictUnused(eviction)
+            guard excess > 0 else { return Look(isEnough: true, isPiece: isPiece) }
+            let round = await round(eviction, excess, .limits).round
             // Evicted bytes leave the disk only once the index is durable.
             try replica.makeDurable()
             publish(round)
-            return round.missingByteCount == 0
+            return Look(isEnough: round.missingByteCount == 0, isPiece: isPiece)
         } catch {
             logger.error("failed to check the size of the cache; trying again later", metadata: ["error": "\(error)"])
-            return false
+            return Look()
         }
     }
 
@@ -157,75 +177,6 @@ final class CacheEvictor: Sendable {
     }
 
     func time(before now: Duration) -> Timestamp { environment.now().earlier(by: now) }
-
-    /// - Parameter end: Files that were used at this time or later stay; `nil`: none do for that.
-    func round(
-        _ eviction: Eviction, _ excess: Int64, usedBefore end: Timestamp?
-    ) async -> CacheStatus.Round {
-        var eviction = eviction
-        var round = CacheStatus.Round(time: environment.now().rfc3339, missingByteCount: excess)
-        var refusals = 0
-        do throws(FileError) {
-            var last: HeldFile?
-            repeat {
-                let batch = try replica.read { try $0.heldFiles(after: last, limit: Self.batchCount) }
-                last = batch.last
-                let choice = EvictionPlan(
-                    among: try candidates(batch, eviction), excess: round.missingByteCount,
-                    countLimit: Self.roundLimit - round.evictedFileCount, usedBefore: end)
-                for (obstacle, count) in choice.blockedBy { round.blockedBy[obstacle.rawValue, default: 0] += count }
-                for file in batch where choice.inodes.contains(file.inode) {
-                    if let obstacle = try await evict(file.inode, &eviction) {
-                        round.blockedBy[obstacle.rawValue, default: 0] += 1
-                        refusals += 1
-                    } else {
-                        round.evictedFileCount += 1
-                        round.evictedByteCount += file.byteCount
-                        round.missingByteCount = max(0, round.missingByteCount - file.byteCount)
-                    }
-                    if Task.isCancelled || refusals == Self.refusalLimit { return round }
-                }
-                // They are in the order of their use.
-                if let end, let last, last.used >= end { return round }
-            } while last != nil && round.missingByteCount > 0 && round.evictedFileCount < Self.roundLimit
-        } catch {
-            round.problem = error.description
-        }
-        return round
-    }
-
-    private func candidates(
-        _ batch: [HeldFile], _ eviction: Eviction
-    ) throws(FileError) -> [EvictionPlan.Candidate] {
-        var candidates: [EvictionPlan.Candidate] = []
-        for file in batch {
-            do throws(FileError) {
-                candidates.append(
-                    EvictionPlan.Candidate(
-                        inode: file.inode, byteCount: file.byteCount, used: file.used,
-                        obstacle: try eviction.obstacleUnasked(file.inode)))
-            } catch {
-                // Unlinked in the meantime: there is nothing left to evict.
-                guard error.code == .notFound else { throw error }
-            }
-        }
-        return candidates
-    }
-
-    /// - Returns: Why the file was not evicted; `nil` if it was.
-    private func evict(_ inode: InodeNumber, _ eviction: inout Eviction) async throws(FileError) -> EvictionObstacle? {
-        do throws(FileError) {
-            try await eviction.evict(inode)
-            return nil
-        } catch {
-            switch error.code {
-            case .notFound: return nil
-            case .busy: return try eviction.obstacleUnasked(inode) ?? .claimed
-            case .corrupt: return .lost
-            default: throw error
-            }
-        }
-    }
 
     // MARK: Logging
 

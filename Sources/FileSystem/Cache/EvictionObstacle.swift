@@ -19,7 +19,7 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
     case claimed
     /// The container no longer has its bytes.
     case lost
-    /// Used as recently as files are kept for (``CacheLimits/keepRecent``); no obstacle to a requested eviction.
+    /// Used as recently as files are kept for (``DirectoryRule/keepRecent``); no obstacle to a requested eviction.
     case recent
 
     /// What is known of a file.

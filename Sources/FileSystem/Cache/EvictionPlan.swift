@@ -19,16 +19,13 @@ struct EvictionPlan: Equatable {
     /// - Parameters:
     ///   - excess: How many bytes to evict.
     ///   - countLimit: The most files to evict.
-    ///   - end: Files that were used at this time or later stay; `nil`: none do for that.
-    init(among candidates: [Candidate], excess: Int64, countLimit: Int, usedBefore end: Timestamp? = nil) {
+    init(among candidates: [Candidate], excess: Int64, countLimit: Int) {
         let inTurn = candidates.sorted { ($0.used, $0.inode.rawValue) < ($1.used, $1.inode.rawValue) }
         for candidate in inTurn {
             guard byteCount < excess, inodes.count < countLimit else { return }
             // An empty file frees no space.
             if candidate.byteCount == 0 { continue }
-            if let end, candidate.used >= end {
-                blockedBy[.recent, default: 0] += 1
-            } else if let obstacle = candidate.obstacle {
+            if let obstacle = candidate.obstacle {
                 blockedBy[obstacle, default: 0] += 1
             } else {
                 inodes.append(candidate.inode)

@@ -1,6 +1,6 @@
 package import Model
 
-/// What the times of use say of a local file, by the mount options `evict_after` and `keep_recent`.
+/// What the times of use say of a local file, by the rules `evict_after` and `keep_recent`.
 package struct UseRules: Hashable, Sendable {
     /// When it is evicted if it is not used until then; `nil`: never for that.
     package var unusedAt: Timestamp?

@@ -15,6 +15,8 @@ package struct ItemReasons: Hashable, Sendable, Codable {
     package var heldBy: [String]
     /// What it waits for: an upload, a download, a decision, another program.
     package var waitsFor: [String]
+    /// The rules in force, for a directory those for what is in it; `nil` from a daemon that does not send them.
+    package var rules: [AppliedRule]?
 
     package init(
         path: String, kind: ItemKind, isLocal: Bool, download: DownloadOrigin?, localBecause: [String] = [],
@@ -28,6 +30,25 @@ package struct ItemReasons: Hashable, Sendable, Codable {
         self.staysBecause = staysBecause
         self.heldBy = heldBy
         self.waitsFor = waitsFor
+    }
+}
+
+/// A rule that is in force for an item, and where it was set.
+package struct AppliedRule: Hashable, Sendable, Codable {
+    package var rule: DirectoryRule
+    /// As it can be set: `30d`, `500K`, `off`.
+    package var value: String
+    /// `attribute` of a directory, `path` for the mount option `rules` and the rules in the mounts file, `mount` for the mount
+    /// option of the rule's name.
+    package var source: String
+    /// The directory that it was set for, relative to the container's root; empty for the root.
+    package var directory: String
+
+    package init(rule: DirectoryRule, value: String, source: String, directory: String) {
+        self.rule = rule
+        self.value = value
+        self.source = source
+        self.directory = directory
     }
 }
 

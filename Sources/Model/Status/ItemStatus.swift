@@ -186,6 +186,12 @@ package struct ItemAttributes: Sendable {
         "preview",
         "a JPEG of at most 16 KiB, which other devices show without the bytes; `ENODATA` without one. It is set where the "
             + "bytes are local, and is gone when they change", .removable)
+    package let evictAfter = ItemAttribute(
+        "evictAfter", "the rule `evict_after` in force: a DURATION or `off`; set on a directory, for what is in it",
+        .inherited)
+    package let keepRecent = ItemAttribute("keepRecent", "the same of `keep_recent`", .inherited)
+    package let downloadSmall = ItemAttribute(
+        "downloadSmall", "the same of `download_small`, a SIZE or `off`", .inherited)
 }
 
 extension ItemStatus {

@@ -198,8 +198,12 @@ enum MetaKey: String {
     case batchedChange = "batched_change"
     /// Since when the times of last use are complete, in nanoseconds since 1970; absent while they are not noted.
     case usesNotedSince = "uses_noted_since"
-    /// The length in bytes up to which files come by themselves; absent where none do. See ``SmallFile``.
+    /// The length in bytes up to which files come by themselves, of the mount option; absent without it. See ``SmallFile``.
     case smallFileLimit = "small_file_limit"
+    /// The same, of whichever rule reaches farthest; absent in the index of a version without rules of directories.
+    case smallFileReach = "small_file_reach"
+    /// The rules of paths for which such files were listed, as text.
+    case smallFilePaths = "small_file_paths"
 }
 
 extension InodeNumber {

@@ -9,16 +9,18 @@ package struct SmallFile: Hashable, Sendable {
     package var byteCount: Int64
 }
 
-/// The files that come by themselves (mount option `download_small`): those that became known while they were not local, or
+/// The files that come by themselves (``DirectoryRule/downloadSmall``): those that became known while they were not local, or
 /// were changed elsewhere. What is evicted is not among them, until it is changed elsewhere.
 ///
-/// The table and what fills it are there only on devices with the option.
+/// The table and what fills it are there only on devices with the option, or with a directory that has the rule. It has the files
+/// up to the length of the rule that reaches farthest: those that are too long for their directory are dropped when their turn
+/// comes, so that a change of one file looks at no directory.
 extension Rows {
     /// The newest first.
     ///
     /// - Parameter last: The last file of the previous batch.
     package func smallFiles(after last: SmallFile?, limit: Int) throws -> [SmallFile] {
-        guard try meta(.smallFileLimit, as: Int64.self) != nil else { return [] }
+        guard try smallFileReach() != nil else { return [] }
         return try all(
             """
             SELECT s.inode, s.modified, i.size FROM small s JOIN inodes i ON i.id = s.inode
@@ -30,8 +32,17 @@ extension Rows {
         }
     }
 
-    /// How long the files are at most that are listed; `nil` when none are.
+    /// How long the files are at most that are listed for the option of the mount; `nil` when none are.
     package func smallFileLimit() throws -> Int64? { try meta(.smallFileLimit) }
+
+    /// How long the files are at most that are listed; `nil` when none are.
+    package func smallFileReach() throws -> Int64? { try meta(.smallFileReach) ?? meta(.smallFileLimit) }
+
+    /// The rules of paths for which files were listed, as text.
+    package func smallFilePaths() throws -> String? { try meta(.smallFilePaths) }
+
+    /// Whether files of directories are still to be listed.
+    package func hasSmallFileWalk() throws -> Bool { try exists("SELECT 1 FROM small_walks LIMIT 1", []) }
 }
 
 extension ReplicaTransaction {
@@ -41,24 +52,36 @@ extension ReplicaTransaction {
     ///
     /// Of those that were listed before for another length, the longer ones are dropped, and none comes twice. It is a long
     /// change: it changes the schema.
-    package func listSmallFiles(upTo byteLimit: Int64?) throws {
-        let before = try rows.smallFileLimit()
-        guard byteLimit != before else { return }
+    ///
+    /// - Parameter reach: The length up to which files are listed that come from now on; the length itself, or more.
+    package func listSmallFiles(upTo byteLimit: Int64?, reach: Int64?) throws {
+        let (before, reachBefore) = try (rows.smallFileLimit(), rows.smallFileReach())
+        guard byteLimit != before || reach != reachBefore else { return }
         for trigger in Self.triggers { try rows.execute("DROP TRIGGER IF EXISTS \(trigger)") }
         try rows.setMeta(.smallFileLimit, byteLimit)
-        guard let byteLimit else { return try rows.execute("DROP TABLE IF EXISTS small") }
+        try rows.setMeta(.smallFileReach, reach)
+        guard let reach else {
+            try rows.execute("DELETE FROM small_walks")
+            try rows.setMeta(.smallFilePaths, nil)
+            return try rows.execute("DROP TABLE IF EXISTS small")
+        }
         try rows.execute(
             "CREATE TABLE IF NOT EXISTS small(inode INTEGER PRIMARY KEY, modified INTEGER NOT NULL)")
         try rows.execute("CREATE INDEX IF NOT EXISTS small_order ON small(modified, inode)")
         try rows.execute(
-            "DELETE FROM small WHERE inode IN (SELECT id FROM inodes WHERE size > ?)", [byteLimit])
-        try rows.execute(
-            """
-            INSERT OR IGNORE INTO small SELECT id, modified FROM inodes
-            WHERE kind = 0 AND local = 0 AND links > 0 AND content IS NOT NULL AND size > ? AND size <= ?
-            """, [before ?? -1, byteLimit])
-        try makeTriggers("NEW.kind = 0 AND NEW.local = 0 AND NEW.content IS NOT NULL AND NEW.size <= \(byteLimit)")
+            "DELETE FROM small WHERE inode IN (SELECT id FROM inodes WHERE size > ?)", [reach])
+        if let byteLimit, byteLimit > before ?? -1 {
+            try rows.execute(
+                """
+                INSERT OR IGNORE INTO small SELECT id, modified FROM inodes
+                WHERE kind = 0 AND local = 0 AND links > 0 AND content IS NOT NULL AND size > ? AND size <= ?
+                """, [before ?? -1, byteLimit])
+        }
+        try makeTriggers("NEW.kind = 0 AND NEW.local = 0 AND NEW.content IS NOT NULL AND NEW.size <= \(reach)")
     }
+
+    /// Notes for which rules of paths files were listed.
+    package func setSmallFilePaths(_ text: String) throws { try rows.setMeta(.smallFilePaths, text) }
 
     /// - Parameter isWanted: What an inode that is not local must be.
     private func makeTriggers(_ isWanted: String) throws {

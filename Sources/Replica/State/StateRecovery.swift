@@ -112,6 +112,7 @@ package struct StateRecovery {
         try rows.execute("UPDATE entries SET paused = 0 WHERE paused <> 0")
         // Nothing is downloaded for a state that will be removed.
         try rows.setMeta(.rootPinned, nil)
+        try rows.execute("DELETE FROM rules")
         try rows.execute("UPDATE entries SET pinned = NULL, download_requested = 0, error = NULL")
         report.changeCount = try rows.count("SELECT count(*) FROM outbox WHERE deleted_base IS NULL")
         let unsynced = """

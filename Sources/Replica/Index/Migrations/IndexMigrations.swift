@@ -27,6 +27,7 @@ enum IndexMigrations {
         migrator.registerMigration("v16") { try $0.execute(sql: version16) }
         migrator.registerMigration("v17") { try $0.execute(sql: version17) }
         migrator.registerMigration("v18") { try $0.execute(sql: version18) }
+        migrator.registerMigration("v19") { try $0.execute(sql: version19) }
         return migrator
     }
 

@@ -39,6 +39,7 @@ struct WhyCommand: AsyncParsableCommand {
     ///       local      yes: pinned
     ///       download   read by tumblerd(812), requested 2026-01-31 12:00:00, complete 2026-01-31 12:00:03
     ///       evictable  no: it is pinned; to undo that, run: dewpoint unpin
+    ///       rules      evict_after=30d, set on Photos
     ///       held by    open for reading by vim(99)
     ///       waits for  nothing
     static func text(_ reasons: ItemReasons, given: String) -> String {
@@ -49,8 +50,19 @@ struct WhyCommand: AsyncParsableCommand {
             let more = reasons.kind == .directory ? "; for what is in it, see: dewpoint status" : ""
             rows.append(("local", "yes: a \(reasons.kind.rawValue) has no bytes of its own\(more)"))
         }
+        if let rules = reasons.rules, !rules.isEmpty { rows += several("rules", rules.map(text), or: "") }
         rows += several("held by", reasons.heldBy, or: "nobody") + several("waits for", reasons.waitsFor, or: "nothing")
         return ([given.printable] + TotalsText.lines(rows)).joined(separator: "\n")
+    }
+
+    private static func text(_ rule: AppliedRule) -> String {
+        let value = "\(rule.rule.rawValue)=\(rule.value)"
+        let directory = rule.directory.isEmpty ? "the whole container" : rule.directory.printable
+        return switch rule.source {
+        case "attribute": "\(value), set on \(directory)"
+        case "path": "\(value), for \(directory) by the mount's rules"
+        default: "\(value), a mount option"
+        }
     }
 
     private static func rowsOfBytes(_ reasons: ItemReasons) -> [(String, String)] {

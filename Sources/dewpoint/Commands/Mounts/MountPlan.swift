@@ -34,6 +34,7 @@ struct MountPlan {
         state = mount.state.map(surroundings.absolute)
         deviceName = mount.deviceName
         options = mount.options + (mount.ignore.isEmpty ? [] : [IgnoreOption.text(mount.ignore)])
+        options += mount.rules.map(RulesOption.text)
         createsMountpoint = true
     }
 

@@ -1,3 +1,4 @@
+import Daemon
 import Model
 import NamedMounts
 
@@ -18,6 +19,8 @@ struct ListedMount: Encodable, Equatable {
     let state: String?
     let options: [String]
     let ignore: [String]
+    /// As they are given with `-o`.
+    let rules: [String]
 
     init(_ mount: NamedMount, _ surroundings: MountSurroundings) {
         name = mount.name.description
@@ -32,5 +35,6 @@ struct ListedMount: Encodable, Equatable {
         state = surroundings.state(of: mount)
         options = mount.options
         ignore = mount.ignore
+        rules = mount.rules.map(RulesOption.text)
     }
 }
