@@ -17,13 +17,16 @@ enum ControlAttribute {
         /// An ordinary attribute.
         case ordinary
         case control(ItemAttribute, isRaw: Bool)
+        case openVFS(OpenVFSAttribute)
         /// Has the prefix, but no known name.
         case unknown
     }
 
     /// The meaning of a full attribute name.
     static func named(_ name: String) -> Name {
-        guard let prefix = prefixes.first(where: { name.hasBytePrefix($0) }) else { return .ordinary }
+        guard let prefix = prefixes.first(where: { name.hasBytePrefix($0) }) else {
+            return OpenVFSAttribute(name: name).map(Name.openVFS) ?? .ordinary
+        }
         return known[AttributeName(name.droppingBytes(prefix.utf8.count))] ?? .unknown
     }
 

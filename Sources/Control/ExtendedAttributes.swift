@@ -29,6 +29,11 @@ package struct ExtendedAttributes: Sendable {
             return .ready(try replica.look { try $0.xattr(name, of: inode) })
         case .unknown:
             throw FileError(.noAttribute, name)
+        case .openVFS(let attribute):
+            guard let value = attribute.value(of: try states.itemStatus(of: inode)) else {
+                throw FileError(.noAttribute, name)
+            }
+            return .ready(value)
         case .control(let attribute, let isRaw):
             try checkMayUse(name, of: inode, caller)
             if attribute == ItemAttributes.table.preview { return try ItemPreviews(fileSystem).bytes(of: inode) }
@@ -66,6 +71,8 @@ package struct ExtendedAttributes: Sendable {
             return .ready(())
         case .unknown:
             throw FileError(.unsupported, "there is no attribute \(name)")
+        case .openVFS:
+            throw FileError(.denied, "\(name) is read-only")
         case .control(let attribute, _):
             try checkMayUse(name, of: inode, caller)
             guard attribute.isSettable else { throw FileError(.denied, "\(name) is read-only") }
@@ -86,7 +93,8 @@ package struct ExtendedAttributes: Sendable {
         _ name: String, of inode: InodeNumber, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
         switch ControlAttribute.named(name) {
-        case .ordinary:
+        // One of OpenVFS may have been stored by an earlier version.
+        case .ordinary, .openVFS:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try Self.checkNotEmpty(name)
             try replica.change { transaction in

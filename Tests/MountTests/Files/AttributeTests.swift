@@ -33,6 +33,8 @@ extension RealMount {
                         try await a.call("getxattr", "Documents/notes.txt", "user.dewpoint." + name) == "OK " + value,
                         "\(name)")
                 }
+                #expect(try await a.call("getxattr", "Documents/notes.txt", "user.openvfs.realsize") == "OK 1234")
+                #expect(try await a.call("setxattr", "Documents/notes.txt", "user.openvfs.data", "x") == "EACCES")
                 for name in ["etag", "lastEditor"] {
                     #expect(try await !a.attribute(name, of: "Documents/notes.txt").isEmpty)
                 }
@@ -54,6 +56,7 @@ extension RealMount {
                 ] {
                     #expect(try await a.call("getxattr", "f", "user.dewpoint." + name) == "OK " + value, "\(name)")
                 }
+                #expect(try await a.call("getxattr", "f", "user.openvfs.realsize") == "OK 0")
             }
         }
 
