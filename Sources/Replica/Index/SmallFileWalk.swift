@@ -33,7 +33,8 @@ extension ReplicaTransaction {
             }
             guard let walk else { return left < Self.smallWalkCount }
             let names = try rows.walkedNames(in: walk.directory, after: walk.after, limit: left)
-            let most = try limit(walk.directory)
+            // A directory that was removed while it is in use has no names, and no place that a rule could be found for.
+            let most = names.isEmpty ? 0 : try limit(walk.directory)
             for name in names {
                 if name.isDirectory {
                     if try !isApart(name.inode) { try walkSmallFiles(below: name.inode, above: walk.above) }

@@ -77,6 +77,24 @@ import Testing
         try await device.close()
     }
 
+    @Test func `a file with several names follows the one that keeps it longest`() async throws {
+        let time = TestTime()
+        let device = try await device(time: time)
+        try await write(device, "short/both", "short/out", "short/alone")
+        try device.makeDirectory("long")
+        try device.link("short/both", to: "long/both")
+        try device.link("short/out", to: "out")
+        try await device.control.sync.sync(wait: true)
+        try await device.setAttribute("evictAfter", "1d", of: "short")
+        try await device.setAttribute("evictAfter", "10d", of: "long")
+        try await jump(time, Self.day * 2)
+        #expect(try local(device, "short/both", "short/out", "short/alone") == ["short/both", "short/out"])
+        try await jump(time, Self.day * 9)
+        #expect(try local(device, "short/both", "short/out") == ["short/out"])
+        #expect(try rules(device, "short/out") == [])
+        try await device.close()
+    }
+
     @Test func `the rule of a directory counts from when it is set, where nobody noted the uses before`() async throws {
         let time = TestTime()
         let device = try await device(time: time)
@@ -291,6 +309,17 @@ import Testing
             while try change.walkSmallFiles(limit: { _ in 1 << 20 }, isApart: { _ in false }) { pieces += 1 }
         }
         #expect(pieces == 3)
+        // One that was removed meanwhile ends no walk.
+        try await device.setAttribute("keepRecent", "7d", of: "many")
+        try device.makeDirectory("gone")
+        let gone = try device.inode("gone")
+        try device.fileSystem.replica.change { try $0.walkSmallFiles(below: gone, above: 0) }
+        try device.removeDirectory("gone")
+        try device.fileSystem.replica.change { change in
+            var lookup = try device.fileSystem.cache.rules.lookup(change.rows)
+            _ = try change.walkSmallFiles(limit: { try lookup.smallFileLimit(in: $0) }, isApart: { _ in false })
+        }
+        #expect(try device.fileSystem.replica.read { try !$0.hasSmallFileWalk() })
         try await device.close()
     }
 }
