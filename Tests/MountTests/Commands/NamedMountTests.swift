@@ -118,6 +118,32 @@ extension RealMount {
             }
         }
 
+        @Test func `rules of directories in the file apply to the mount, and the attribute wins over them`()
+            async throws
+        {
+            try await MountedContainer.with(devices: []) { container in
+                let point = container.directory + "/point"
+                try await run(container, "add", "notes", container.url, point, "--state", container.a.state)
+                try await Command.script(
+                    #"printf '%s\n' '' '[mounts.notes.rules."a, b:c/d"]' 'evict_after = "7d"' 'keep_recent = "off"' >> "$1""#,
+                    file(container))
+                try await run(container, "edit", "--check")
+                try await run(container, "mount", "notes")
+                try await Command.script(#"mkdir -p "$1/a, b:c/d""#, point)
+                let directory = point + "/a, b:c/d"
+                let why = try await run(container, "why", directory)
+                #expect(
+                    why.contains(
+                        """
+                          rules      evict_after=7d, for a, b:c/d by the mount's rules
+                                     keep_recent=off, for a, b:c/d by the mount's rules
+                        """), "\(why)")
+                try await Command.check(["setfattr", "-n", "user.dewpoint.evictAfter", "-v", "90d", directory])
+                #expect(try await run(container, "why", directory).contains("evict_after=90d, set on a, b:c/d\n"))
+                try await run(container, "unmount", point)
+            }
+        }
+
         @Test func `all mounts with autostart are mounted, whatever the others do`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let directory = container.directory
