@@ -1,4 +1,5 @@
 import hashlib
+import json
 import os
 import shutil
 import stat
@@ -162,6 +163,19 @@ class ViewingTests(WithMount):
         print(f"1,000 thumbnails were written within {time.monotonic() - started:.1f} s", file=sys.stderr)
         self.assertEqual(len(set(self.nudged)), 1000)
         self.assertEqual([len(paths) for paths in self.requests()], [256, 256, 256, 232])
+
+    def test_no_request_is_longer_than_a_daemon_takes_whatever_the_names_are(self) -> None:
+        # Six bytes of JSON for each of these letters, which have two bytes in a name.
+        letter = "\xdc"
+        directory, names = letter * 120, [f"{number:03}{letter * 100}.jpg" for number in range(100)]
+        for name in names:
+            self.add(f"{directory}/{name}", picture(16, 16))
+        self.show(directory)
+        self.wait(*(f"{directory}/{name}" for name in names))
+        asked = self.requests()
+        self.assertEqual(sorted(path for paths in asked for path in paths), [f"{directory}/{name}" for name in names])
+        self.assertLess(max(len(json.dumps({"paths": paths})) for paths in asked), 64 << 10)
+        self.assertEqual(len(asked), 3)
 
     def test_what_has_thumbnails_is_not_asked_for_until_its_bytes_change(self) -> None:
         self.add("a.jpg", picture(256, 192))

@@ -7,13 +7,14 @@ a file manager; see helper.
 import base64
 import binascii
 import collections
+import json
 import logging
 import os
 import stat
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .cache import PIXEL_BYTES, SIZES, Pictures, Pixels, ThumbnailCache
@@ -27,6 +28,8 @@ from .thumbnails import FailedThumbnails, nudge_distant
 WANTED_FILES = 20_000
 # Of one request, and of one process that decodes them.
 BATCH_PATHS = 256
+# The paths in one request, as JSON: a daemon takes 64 KiB with what is around them.
+BATCH_BYTES = 60 << 10
 # What is fetched in a minute.
 MINUTE_BYTES = 64 * MIB
 MINUTE_SECONDS = 60.0
@@ -137,10 +140,13 @@ class PreviewViewer:
             found = _regular(path)
             if found and self._cache.missing(path, found):
                 wanted[f"{inside}/{name}" if inside else name] = (path, found)
-        if not wanted:
-            return
-        self._wait_for_allowance(len(wanted) * PREVIEW_BYTES)
-        previews = _previews(control.post("/v1/previews", {"paths": list(wanted)}, ANSWER_SECONDS))
+        for paths in _parts(wanted):
+            self._show_part(control, paths, wanted)
+
+    def _show_part(self, control: Control, paths: list[str], wanted: dict[str, tuple[bytes, os.stat_result]]) -> None:
+        """The same for what fits in one request: some paths, of those at which the files were found that are wanted."""
+        self._wait_for_allowance(len(paths) * PREVIEW_BYTES)
+        previews = _previews(control.post("/v1/previews", {"paths": paths}, ANSWER_SECONDS))
         previews = {path: preview for path, preview in previews.items() if path in wanted}
         self._left -= sum(map(len, previews.values()))
         for name, pictures in zip(previews, self._decoded(list(previews.values()))):
@@ -198,6 +204,22 @@ class PreviewViewer:
                     yield _pictures(run)
         except Failure as failure:
             log.info("previews: %s", failure)
+
+
+def _parts(paths: Iterable[str]) -> Iterator[list[str]]:
+    """Paths in their order, as many at a time as fit in one request."""
+    part: list[str] = []
+    count = 0
+    for path in paths:
+        # With the comma and the space after it.
+        length = len(json.dumps(path)) + 2
+        if part and count + length > BATCH_BYTES:
+            yield part
+            part, count = [], 0
+        part.append(path)
+        count += length
+    if part:
+        yield part
 
 
 def _pictures(run: Run) -> Pictures | None:
