@@ -151,7 +151,7 @@ class ViewingTests(WithMount):
         ).stdout  # fmt: skip
         self.assertRegex(said, r"True .*/large/[0-9a-f]{32}\.png")
 
-    def test_1000_pictures_are_four_requests_and_there_within_seconds(self) -> None:
+    def test_1000_pictures_are_five_requests_and_there_within_seconds(self) -> None:
         preview = picture(256, 192)
         for number in range(1000):
             self.add(f"{number:04}.jpg", preview)
@@ -162,7 +162,9 @@ class ViewingTests(WithMount):
             time.sleep(0.01)
         print(f"1,000 thumbnails were written within {time.monotonic() - started:.1f} s", file=sys.stderr)
         self.assertEqual(len(set(self.nudged)), 1000)
-        self.assertEqual([len(paths) for paths in self.requests()], [256, 256, 256, 232])
+        # A window shows the first ones: these do not wait for the others.
+        self.assertEqual(sorted(len(paths) for paths in self.requests()), [64, 168, 256, 256, 256])
+        self.assertIn([f"{number:04}.jpg" for number in range(64)], self.requests())
 
     def test_no_request_is_longer_than_a_daemon_takes_whatever_the_names_are(self) -> None:
         # Six bytes of JSON for each of these letters, which have two bytes in a name.

@@ -9,6 +9,7 @@ lets users make no namespaces, nothing is run at all.
 
 import contextlib
 import dataclasses
+import fcntl
 import logging
 import os
 import shutil
@@ -22,8 +23,8 @@ MIB = 1 << 20
 TEMPORARY_BYTES = 64 * MIB
 # The test whether there is a sandbox.
 PROBE_SECONDS = 10
-# What is read at a time.
-READ_BYTES = 64 << 10
+# What is read at a time, and what a pipe holds: with less, the programs wait for each other all the time.
+READ_BYTES = 256 << 10
 # A person who waits for a program is not to wait for these.
 IDLE = ("nice", "-n", "19", "ionice", "-c", "3", "-t")
 # What the programs need of the system outside /usr; see bwrap(1).
@@ -148,6 +149,9 @@ class Sandbox:
             )  # fmt: skip
         except OSError as error:
             raise Failure(str(error)) from None
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # a user with many pipes gets no larger ones
+                fcntl.fcntl(pipe or -1, fcntl.F_SETPIPE_SZ, READ_BYTES)
         run = Run(process, limits)
         try:
             yield run

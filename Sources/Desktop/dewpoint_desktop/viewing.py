@@ -7,6 +7,7 @@ a file manager; see helper.
 import base64
 import binascii
 import collections
+import dataclasses
 import json
 import logging
 import os
@@ -28,6 +29,10 @@ from .thumbnails import FailedThumbnails, nudge_distant
 WANTED_FILES = 20_000
 # Of one request, and of one process that decodes them.
 BATCH_PATHS = 256
+# Of the first one in a directory: what a window shows of it at first, which is not to wait for more.
+FIRST_PATHS = 64
+# Batches at a time: while one is fetched, the other is decoded or written.
+BATCHES = 2
 # The paths in one request, as JSON: a daemon takes 64 KiB with what is around them.
 BATCH_BYTES = 60 << 10
 # What is fetched in a minute.
@@ -47,6 +52,15 @@ DECODING_LIMITS = Limits(
 log = logging.getLogger("dewpoint")
 
 
+@dataclasses.dataclass(frozen=True)
+class _Wanted:
+    """A file that lacks thumbnails of some sizes."""
+
+    path: bytes
+    found: os.stat_result
+    sizes: list[str]
+
+
 class PreviewViewer:
     """`place(path)`: the control API for an item, and its path there, as States.place."""
 
@@ -63,8 +77,11 @@ class PreviewViewer:
         self._wanted: collections.OrderedDict[bytes, dict[str, int]] = collections.OrderedDict()
         # Directories of mounts that did not answer, and until when they wait.
         self._resting: dict[bytes, float] = {}
+        # Directories of which the first files were taken.
+        self._begun: set[bytes] = set()
+        self._allowance = threading.Lock()
         self._left, self._since = float(MINUTE_BYTES), time.monotonic()
-        self._thread: threading.Thread | None = None
+        self._is_started = False
 
     def offer(self, directory: bytes, items: Items) -> None:
         """What is shown now of items in a directory, an absolute path of bytes."""
@@ -73,10 +90,11 @@ class PreviewViewer:
             return
         with self._wake:
             self._want(directory, names)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="dewpoint-viewing", daemon=True)
-                self._thread.start()
-            self._wake.notify()
+            if not self._is_started:
+                self._is_started = True
+                for _ in range(BATCHES):
+                    threading.Thread(target=self._run, name="dewpoint-viewing", daemon=True).start()
+            self._wake.notify_all()
 
     def _want(self, directory: bytes, names: dict[str, int]) -> None:
         self._wanted.setdefault(directory, {}).update(names)
@@ -87,9 +105,9 @@ class PreviewViewer:
             oldest.popitem()
             count -= 1
             if not oldest:
-                self._wanted.popitem(last=False)
+                self._begun.discard(self._wanted.popitem(last=False)[0])
 
-    # The thread that fetches them
+    # The threads that fetch them
 
     def _run(self) -> None:
         while self._sandbox.is_usable:
@@ -116,9 +134,13 @@ class PreviewViewer:
                     break
                 self._wake.wait(min(self._resting.values()) - now if self._resting else None)
             names = self._wanted[directory]
-            batch = {name: names.pop(name) for name in sorted(names)[:BATCH_PATHS]}
-            if not names:
+            count = BATCH_PATHS if directory in self._begun else FIRST_PATHS
+            batch = {name: names.pop(name) for name in sorted(names)[:count]}
+            if names:
+                self._begun.add(directory)
+            else:
                 del self._wanted[directory]
+                self._begun.discard(directory)
         return directory, batch
 
     def _try_again(self, directory: bytes, batch: dict[str, int]) -> None:
@@ -138,29 +160,31 @@ class PreviewViewer:
         for name in batch:
             path = os.path.join(directory, os.fsencode(name))
             found = _regular(path)
-            if found and self._cache.missing(path, found):
-                wanted[f"{inside}/{name}" if inside else name] = (path, found)
+            sizes = self._cache.missing(path, found) if found else []
+            if found and sizes:
+                wanted[f"{inside}/{name}" if inside else name] = _Wanted(path, found, sizes)
         for paths in _parts(wanted):
             self._show_part(control, paths, wanted)
 
-    def _show_part(self, control: Control, paths: list[str], wanted: dict[str, tuple[bytes, os.stat_result]]) -> None:
-        """The same for what fits in one request: some paths, of those at which the files were found that are wanted."""
+    def _show_part(self, control: Control, paths: list[str], wanted: dict[str, _Wanted]) -> None:
+        """The same for some of the wanted files, as many as fit in one request."""
         self._wait_for_allowance(len(paths) * PREVIEW_BYTES)
         previews = _previews(control.post("/v1/previews", {"paths": paths}, ANSWER_SECONDS))
         previews = {path: preview for path, preview in previews.items() if path in wanted}
-        self._left -= sum(map(len, previews.values()))
+        with self._allowance:
+            self._left -= sum(map(len, previews.values()))
         for name, pictures in zip(previews, self._decoded(list(previews.values()))):
-            path, found = wanted[name]
             if pictures:
-                self._write(path, found, pictures)
+                self._write(wanted[name], pictures)
 
-    def _write(self, path: bytes, found: os.stat_result, pictures: Pictures) -> None:
+    def _write(self, wanted: _Wanted, pictures: Pictures) -> None:
+        path, found = wanted.path, wanted.found
         now = _regular(path)
         # The preview may be of the bytes before, or of those after.
         if now is None or (now.st_mtime_ns, now.st_size) != (found.st_mtime_ns, found.st_size):
             return
         try:
-            self._cache.write(path, found, kind_of(os.fsdecode(path)) or "", pictures)
+            self._cache.write(path, found, kind_of(os.fsdecode(path)) or "", pictures, wanted.sizes)
         except OSError as error:
             log.info("%s: %s", os.fsdecode(path), error)
             return
@@ -170,12 +194,14 @@ class PreviewViewer:
     def _wait_for_allowance(self, count: int) -> None:
         """Waits until so many bytes may be fetched."""
         while True:
-            now = time.monotonic()
-            self._left = min(MINUTE_BYTES, self._left + (now - self._since) * MINUTE_BYTES / MINUTE_SECONDS)
-            self._since = now
-            if self._left >= min(count, MINUTE_BYTES):
+            with self._allowance:
+                now = time.monotonic()
+                self._left = min(MINUTE_BYTES, self._left + (now - self._since) * MINUTE_BYTES / MINUTE_SECONDS)
+                self._since = now
+                missing = min(count, MINUTE_BYTES) - self._left
+            if missing <= 0:
                 return
-            time.sleep(MINUTE_SECONDS * (min(count, MINUTE_BYTES) - self._left) / MINUTE_BYTES)
+            time.sleep(MINUTE_SECONDS * missing / MINUTE_BYTES)
 
     # Decoding
 
