@@ -195,6 +195,20 @@ class ViewingTests(WithMount):
             time.sleep(0.01)
         self.assertEqual(texts_of(self.thumbnail("a.jpg"))[b"Thumb::MTime"], b"1700000001")
 
+    def test_what_another_program_removes_right_afterwards_is_written_again(self) -> None:
+        # As Tumbler does when it has tried to read a file that is not local.
+        for name in ("a.jpg", "b.jpg"):
+            self.add(name, picture(256, 192))
+        with mock.patch.object(viewing, "CHECK_SECONDS", (0.5, 1)):
+            self.show()
+            self.wait("a.jpg", "b.jpg")
+            for size in ("normal", "large"):
+                os.unlink(self.thumbnail("b.jpg", size))
+            time.sleep(0.5 + QUIET_SECONDS)
+        self.assertEqual([os.path.basename(path) for path in self.nudged], [b"a.jpg", b"b.jpg", b"b.jpg"])
+        self.assertTrue(os.path.exists(self.thumbnail("b.jpg")))
+        self.assertEqual(self.requests(), [["a.jpg", "b.jpg"], ["b.jpg"]])
+
     def test_what_changes_while_its_preview_is_fetched_gets_no_thumbnail_of_the_old_bytes(self) -> None:
         self.add("a.jpg", picture(256, 192))
         real = self.control.post

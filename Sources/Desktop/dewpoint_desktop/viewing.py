@@ -8,6 +8,7 @@ import base64
 import binascii
 import collections
 import dataclasses
+import heapq
 import json
 import logging
 import os
@@ -42,6 +43,11 @@ MINUTE_SECONDS = 60.0
 ATTEMPTS = 6
 RETRY_SECONDS = 15.0
 ANSWER_SECONDS = 60
+# Thumbnails are looked for when they have been there for so long, and after that for so long: Tumbler removes those of a
+# file that it could not read, also one that was written while it tried.
+CHECK_SECONDS = (1.0, 3.0, 9.0)
+# Batches that are looked for; beyond, it is not done.
+WRITTEN_BATCHES = 2 * WANTED_FILES // BATCH_PATHS
 # Previews that end the process which decodes them, in one batch; beyond, the rest has no thumbnails.
 BROKEN_PREVIEWS = 8
 DECODING_LIMITS = Limits(
@@ -59,6 +65,16 @@ class _Wanted:
     path: bytes
     found: os.stat_result
     sizes: list[str]
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class _Batch:
+    """Files of a directory, and how often each was tried."""
+
+    directory: bytes
+    names: dict[str, int] = dataclasses.field(compare=False)
+    checks: int = 0
+    """How often they were looked for after they were written."""
 
 
 class PreviewViewer:
@@ -79,6 +95,8 @@ class PreviewViewer:
         self._resting: dict[bytes, float] = {}
         # Directories of which the first files were taken.
         self._begun: set[bytes] = set()
+        # What was written, and when it is looked for.
+        self._written: list[tuple[float, _Batch]] = []
         self._allowance = threading.Lock()
         self._left, self._since = float(MINUTE_BYTES), time.monotonic()
         self._is_started = False
@@ -111,18 +129,20 @@ class PreviewViewer:
 
     def _run(self) -> None:
         while self._sandbox.is_usable:
-            directory, batch = self._next()
+            batch = self._next()
             try:
-                self._show(directory, batch)
+                self._show(batch)
             except Fault as fault:
-                log.info("previews of %s: %s", os.fsdecode(directory), fault)
+                log.info("previews of %s: %s", os.fsdecode(batch.directory), fault)
                 if fault.code != "unsupported":
-                    self._try_again(directory, batch)
+                    self._try_again(batch)
             except Exception:  # a defect of ours is not to end all previews
-                log.exception("showing the previews of %s failed", os.fsdecode(directory))
+                log.exception("showing the previews of %s failed", os.fsdecode(batch.directory))
+            else:
+                self._check_later(batch)
 
-    def _next(self) -> tuple[bytes, dict[str, int]]:
-        """Some of the files in the directory that was shown last, and how often each was tried."""
+    def _next(self) -> _Batch:
+        """Some of the files in the directory that was shown last; those that are to be looked for when there are none."""
         with self._wake:
             while True:
                 now = time.monotonic()
@@ -132,7 +152,10 @@ class PreviewViewer:
                 directory = next((key for key in reversed(self._wanted) if key not in self._resting), None)
                 if directory is not None:
                     break
-                self._wake.wait(min(self._resting.values()) - now if self._resting else None)
+                if self._written and self._written[0][0] <= now:
+                    return heapq.heappop(self._written)[1]
+                due = [*self._resting.values(), *(due for due, _ in self._written[:1])]
+                self._wake.wait(min(due) - now if due else None)
             names = self._wanted[directory]
             count = BATCH_PATHS if directory in self._begun else FIRST_PATHS
             batch = {name: names.pop(name) for name in sorted(names)[:count]}
@@ -141,23 +164,33 @@ class PreviewViewer:
             else:
                 del self._wanted[directory]
                 self._begun.discard(directory)
-        return directory, batch
+        return _Batch(directory, batch)
 
-    def _try_again(self, directory: bytes, batch: dict[str, int]) -> None:
-        attempts = max(batch.values()) + 1
+    def _try_again(self, batch: _Batch) -> None:
+        attempts = max(batch.names.values()) + 1
         if attempts < ATTEMPTS:
             with self._wake:
-                self._want(directory, dict.fromkeys(batch, attempts))
-                self._resting[directory] = time.monotonic() + RETRY_SECONDS * 2 ** (attempts - 1)
+                self._want(batch.directory, dict.fromkeys(batch.names, attempts))
+                self._resting[batch.directory] = time.monotonic() + RETRY_SECONDS * 2 ** (attempts - 1)
 
-    def _show(self, directory: bytes, batch: dict[str, int]) -> None:
+    def _check_later(self, batch: _Batch) -> None:
+        if batch.checks < len(CHECK_SECONDS):
+            with self._wake:
+                if len(self._written) < WRITTEN_BATCHES:
+                    due = time.monotonic() + CHECK_SECONDS[batch.checks]
+                    checked = dataclasses.replace(batch, checks=batch.checks + 1)
+                    heapq.heappush(self._written, (due, checked))
+                    self._wake.notify()
+
+    def _show(self, batch: _Batch) -> None:
         """Fetches the previews of some files in a directory, and writes their thumbnails."""
+        directory = batch.directory
         place = self._place(directory)
         if place is None:
             return
         control, inside = place
         wanted = {}
-        for name in batch:
+        for name in batch.names:
             path = os.path.join(directory, os.fsencode(name))
             found = _regular(path)
             sizes = self._cache.missing(path, found) if found else []
