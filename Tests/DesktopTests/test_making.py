@@ -52,7 +52,7 @@ class MakingTests(unittest.TestCase):
         self.addCleanup(self.daemon.stop)
         self.control = Control(self.daemon.mount, self.daemon.environment)
         self.maker = FakeMaker()
-        self.making = Making(self.maker, settled_seconds=0)
+        self.making = Making(self.maker, settled_seconds=0, gathering_seconds=0)
         self.addCleanup(self.making.close)
         self.given: dict[str, bytes] = {}
         # What setting the attribute of a name answers, once for each.
@@ -116,6 +116,41 @@ class MakingTests(unittest.TestCase):
         self.wait("a.jpg", "c.jpg", "old/b.jpg", "new/deep/d.jpg")
         self.assertEqual(self.maker.made, ["a.jpg", "c.jpg", "new/deep/d.jpg", "old/b.jpg"])
         self.assertEqual(self.given["a.jpg"], b"picture")
+
+    def test_previews_are_given_together(self) -> None:
+        for name in "abcde":
+            self.add(f"{name}.jpg")
+        self.making = Making(self.maker, settled_seconds=0, gathering_seconds=1)
+        self.addCleanup(self.making.close)
+        counts = []
+        with mock.patch.object(making, "GATHERED_PREVIEWS", 3):
+            self.making.sweep(self.control)
+            started = time.monotonic()
+            while len(self.given) < 5 and time.monotonic() < started + WAIT_SECONDS:
+                counts.append(len(self.given))
+                time.sleep(0.1)
+        self.wait(*(f"{name}.jpg" for name in "abcde"))
+        # Three as soon as there are so many, the others after the time.
+        self.assertLess(sum(counts.count(number) for number in (1, 2, 4)), 3)
+        self.assertGreater(counts.count(3), 5)
+        self.assertEqual(len(self.maker.made), 5)
+
+    def test_one_of_bytes_that_are_others_meanwhile_is_not_given(self) -> None:
+        self.add("a.jpg", b"before")
+        self.making = Making(self.maker, settled_seconds=0, gathering_seconds=0.5)
+        self.addCleanup(self.making.close)
+        self.making.sweep(self.control)
+        end = time.monotonic() + WAIT_SECONDS
+        while not self.maker.made and time.monotonic() < end:
+            time.sleep(0.01)
+        self.add("a.jpg", b"afterwards")
+        self.wait_for_given("a.jpg", b"afterwards")
+
+    def wait_for_given(self, path: str, preview: bytes) -> None:
+        end = time.monotonic() + WAIT_SECONDS
+        while path not in self.given and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(self.given.get(path), preview)
 
     def test_what_changes_or_arrives_gets_one_by_its_event(self) -> None:
         shown: list[Notice] = []
@@ -215,7 +250,7 @@ class MakingTests(unittest.TestCase):
         self.assertEqual(len(self.maker.made), 1)
 
     def test_what_is_still_being_written_waits(self) -> None:
-        self.making = Making(self.maker, settled_seconds=1)
+        self.making = Making(self.maker, settled_seconds=1, gathering_seconds=0)
         self.addCleanup(self.making.close)
         self.add("a.jpg")
         started = time.monotonic()

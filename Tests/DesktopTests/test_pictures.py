@@ -49,7 +49,7 @@ class PictureTests(Mounted):
         return Control(mount, self.environment)
 
     def start_agent(self) -> None:
-        making = Making(PreviewMaker(SANDBOX, Thumbnailers()), settled_seconds=0)
+        making = Making(PreviewMaker(SANDBOX, Thumbnailers()), settled_seconds=0, gathering_seconds=0.5)
         self.addCleanup(making.close)
         failed = FailedThumbnails(self.cached)
         watch = MountWatch(self.mounted(self.desk), lambda _: None, failed, self.control, making)

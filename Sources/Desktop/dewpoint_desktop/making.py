@@ -27,6 +27,10 @@ FAILED_FILES = 100_000
 SWEPT_DIRECTORIES = 20_000
 # A file that was changed less than so many seconds ago may be changed on.
 SETTLED_SECONDS = 5
+# What is made is given to the daemons together, so many or after so long: those are one object in the store, and are
+# fetched with one request.
+GATHERED_PREVIEWS = 64
+GATHERING_SECONDS = 10.0
 # A mount that takes no preview now is left alone for so long, after each further refusal twice as long, at most so.
 FULL_SECONDS = (30, 600)
 # After a directory was listed, and after a preview for as many times as long as it took: half of the time at most.
@@ -65,9 +69,26 @@ class _Mount:
     rest: float = dataclasses.field(default_factory=lambda: FULL_SECONDS[0])
 
 
+@dataclasses.dataclass(frozen=True)
+class _Made:
+    """A preview that its daemon does not have yet. Its file is not kept open: a mount that is to go could not."""
+
+    mount: _Mount
+    path: str
+    version: Version
+    preview: bytes
+
+
 class Making:
-    def __init__(self, maker: PreviewMaker, settled_seconds: float = SETTLED_SECONDS) -> None:
-        self._maker, self._settled_seconds = maker, settled_seconds
+    def __init__(
+        self,
+        maker: PreviewMaker,
+        settled_seconds: float = SETTLED_SECONDS,
+        gathering_seconds: float = GATHERING_SECONDS,
+    ) -> None:
+        self._maker, self._settled_seconds, self._gathering_seconds = maker, settled_seconds, gathering_seconds
+        self._made: list[_Made] = []
+        self._made_since = 0.0
         self._wake = threading.Condition()
         self._mounts: dict[bytes, _Mount] = {}
         # Mountpoint and path; the last one is made first.
@@ -122,9 +143,11 @@ class Making:
                     if not self._wait():
                         return
                     key = self._queue.popitem()[0] if self._queue else None
+                if self._is_gathered:
+                    self._give_gathered()
                 if key:
                     self._take(*key)
-                else:
+                elif self._has_directories:
                     self._sweep_on()
             except Fault as fault:
                 log.info("previews: %s", fault)
@@ -137,10 +160,23 @@ class Making:
             now = time.monotonic()
             while self._later and self._later[0][0] <= now:
                 self._add(heapq.heappop(self._later)[1])
-            if self._queue or any(mount.directories and not mount.is_refusing for mount in self._mounts.values()):
+            if self._queue or self._has_directories or self._is_gathered:
                 return True
-            self._wake.wait(self._later[0][0] - now if self._later else None)
+            due = [due for due, _ in self._later[:1]]
+            if self._made:
+                due.append(self._made_since + self._gathering_seconds)
+            self._wake.wait(min(due) - now if due else None)
         return False
+
+    @property
+    def _has_directories(self) -> bool:
+        return any(mount.directories and not mount.is_refusing for mount in self._mounts.values())
+
+    @property
+    def _is_gathered(self) -> bool:
+        """Whether what was made is given now."""
+        is_late = time.monotonic() >= self._made_since + self._gathering_seconds
+        return len(self._made) >= GATHERED_PREVIEWS or (bool(self._made) and is_late)
 
     def _sweep_on(self) -> None:
         """Looks at one more directory, the one with the newest time."""
@@ -187,6 +223,8 @@ class Making:
         with source:
             if source.version in self._failed or not source.is_own or not self._takes_any(mount, source):
                 return
+            if any((made.mount, made.path, made.version) == (mount, path, source.version) for made in self._made):
+                return
             # A time in the future says nothing.
             age = time.time() - source.version.modified / 1e9
             if 0 <= age < self._settled_seconds:
@@ -195,7 +233,9 @@ class Making:
             started = time.monotonic()
             preview = self._maker.preview(source, path)
             if preview is not None:
-                self._give(mount, path, source, preview)
+                if not self._made:
+                    self._made_since = time.monotonic()
+                self._made.append(_Made(mount, path, source.version, preview))
             elif source.is_unchanged:
                 self._fail(source.version)
             else:
@@ -211,6 +251,24 @@ class Making:
             except OSError as error:
                 mount.is_refusing = error.errno in (errno.ENODATA, errno.ENOTSUP)
         return not mount.is_refusing
+
+    def _give_gathered(self) -> None:
+        gathered, self._made = self._made, []
+        for made in gathered:
+            point = made.mount.control.mount.point
+            # One that is gone meanwhile, or was connected again, is swept again.
+            if self._mounts.get(point) is not made.mount:
+                continue
+            source = Source.open(os.path.join(point, os.fsencode(made.path)))
+            if source is None:
+                continue
+            with source:
+                if made.mount.resting_until > time.monotonic():
+                    self._try_later((point, made.path), made.mount.resting_until)
+                elif source.version == made.version:
+                    self._give(made.mount, made.path, source, made.preview)
+                else:
+                    self.offer(point, made.path)
 
     def _give(self, mount: _Mount, path: str, source: Source, preview: bytes) -> None:
         try:
