@@ -21,6 +21,7 @@ struct ItemPreviews: Sendable {
         try fileSystem.admitChange()
         try replica.change { try $0.previews.set(preview, of: number) }
         fileSystem.activity.noteLocalChange()
+        fileSystem.events.ubiquityAttributes(UbiquityKeys.preview, of: number)
     }
 
     /// The preview of a file, from the container if it is not here.

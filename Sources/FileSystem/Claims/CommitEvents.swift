@@ -15,6 +15,7 @@ struct CommitEvents: AppliedCommitEvents {
         var size: Int64
         var target: LinkTarget?
         var conflicts: Set<String>
+        var preview: ItemPreview?
     }
 
     private let replica: Replica
@@ -43,7 +44,7 @@ struct CommitEvents: AppliedCommitEvents {
             seen[item] = Seen(
                 item: try places.item(entry), inode: entry.inode, mode: inode.attributes.mode,
                 modified: inode.attributes.modified, size: inode.attributes.size, target: inode.target,
-                conflicts: Set(entry.conflicts.map { $0.id.uuidString.lowercased() }))
+                conflicts: Set(entry.conflicts.map { $0.id.uuidString.lowercased() }), preview: entry.base?.preview)
         }
         return seen
     }
@@ -77,6 +78,7 @@ struct CommitEvents: AppliedCommitEvents {
         {
             events.changed(new.inode, by: origin)
         }
+        if old.preview != new.preview { events.ubiquityAttributes(UbiquityKeys.preview, of: new.item) }
         guard new.conflicts != old.conflicts, let entry = try replica.look({ try $0.entry(of: id) }) else { return }
         // Not the inode seen above: a quick download may have replaced it.
         let item = try events.places.item(entry)

@@ -13,6 +13,7 @@ package enum UbiquityKeys {
     package static let paused: Set<String> = [ItemAttributes.table.syncPaused.description]
     package static let isUbiquitous = keys { [$0.isUbiquitousItem] }
     package static let conflicts = keys { [$0.hasUnresolvedConflicts] }
+    package static let preview = keys { [$0.hasPreview] }
 
     /// Apple's keys, or our names where Apple has none.
     private static func keys(_ attributes: (ItemAttributes) -> [ItemAttribute]) -> Set<String> {

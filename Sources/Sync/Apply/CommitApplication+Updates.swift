@@ -93,7 +93,9 @@ extension CommitApplication {
         if before.linkCount > 1, record.kind != .directory { try shareMetadata(of: now) }
         // The kernel caches a link's target as it caches bytes.
         effects.changes.append(.inodeChanged(now.inode, bytes: record.kind == .symbolicLink))
-        if try isVisible(decision, on: now, seen: seen, xattrs: xattrs) {
+        // Of a preview, file managers are told as of the other attributes.
+        let isOtherPreview = now.base?.preview != record.preview
+        if try isOtherPreview || isVisible(decision, on: now, seen: seen, xattrs: xattrs) {
             effects.changes.append(.attributesChanged(now.inode))
         }
         if now.conflicts != decision.conflicts {

@@ -298,7 +298,7 @@ import Testing
 }
 
 /// The events of one follower.
-private final class News: Sendable {
+final class News: Sendable {
     private let all = Mutex<[ItemNews]>([])
 
     func add(_ news: ItemNews) { all.withLock { $0.append(news) } }

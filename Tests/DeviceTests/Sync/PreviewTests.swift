@@ -131,6 +131,27 @@ import VirtualTime
         try await b.close()
     }
 
+    @Test func `readers of events are told of previews, on both devices`() async throws {
+        let (a, b) = (try await device("A"), try await device("B"))
+        try await a.write("the bytes", to: "a.jpg")
+        try await converge(a, b)
+        let (atA, atB) = (News(), News())
+        let listeners = try [
+            a.fileSystem.events.follow("") { atA.add($0) }, b.fileSystem.events.follow("") { atB.add($0) },
+        ]
+        try await a.setPreview(jpeg(1), of: "a.jpg")
+        try await converge(a, b)
+        #expect(try await holds { atB.keys == [["hasPreview"]] })
+        #expect(atA.keys.first == ["hasPreview"])
+        try b.setMode(0o600, of: "a.jpg")
+        try await converge(b, a)
+        #expect(atA.keys.filter { $0 == ["hasPreview"] }.count == 1)
+        a.fileSystem.events.unfollow(listeners[0])
+        b.fileSystem.events.unfollow(listeners[1])
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `all names of a file have its preview`() async throws {
         let (a, b) = (try await device("A"), try await device("B"))
         try await a.write("the bytes", to: "a.jpg")

@@ -139,6 +139,8 @@ def every_kind_of_change(devices: Devices) -> None:
     watcher.expect("d:ATTRIB one")
     devices.change(lambda: os.setxattr(there("d/one"), "user.color", b"red"))
     watcher.expect("d:ATTRIB one")
+    devices.change(lambda: os.setxattr(there("d/one"), "user.dewpoint.preview", b"\xff\xd8\xff small"))
+    watcher.expect("d:ATTRIB one")
     devices.change(lambda: os.chmod(there("d/sub"), 0o750))
     watcher.expect("d:ATTRIB/ sub")
     devices.run("evict", devices.on("d/one"))
