@@ -91,7 +91,12 @@ struct SealedBody: Sendable {
         var sealing = try BodySealing(
             key: key, byteCount: Int64(start.count) + body.byteCount, salt: salt, keys: keys)
         switch body {
-        case .bytes, .pieces:
+        case .pieces:
+            // A pack is sent as it is sealed: as one array, it would be new memory from the kernel each time.
+            var pieces: [[UInt8]] = []
+            try sealing.seal(body, after: start) { piece throws(StoreError) in pieces.append(Array(piece)) }
+            return SealedBody(body: .pieces(pieces), file: nil)
+        case .bytes:
             var sealed: [UInt8] = []
             sealed.reserveCapacity(Int(sealing.sealedByteCount))
             try sealing.seal(body, after: start) { piece throws(StoreError) in sealed += piece }
