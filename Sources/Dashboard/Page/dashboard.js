@@ -1111,14 +1111,15 @@
     const box = frame('pictures', () => el('div', { class: 'actions' }));
     const load = owner.pictureLoad = {};
     const shown = [];
-    let after, isCut = false;
+    let after, isCut = false, seen = 0;
     do {
       const next = after === undefined ? '' : `&after=${encodeURIComponent(after)}`;
       const page = await owner.get(`/v1/items?${query(path)}${next}&limit=${PAGE}`);
       if (owner.pictureLoad !== load || !owner.isShown) return;
       shown.push(...page.items.filter((item) => item.kind === 'directory' || item.hasPreview));
       after = page.next;
-      isCut = shown.length > TILES;
+      seen += page.items.length;
+      isCut = shown.length > TILES || after !== undefined && seen >= DIRECTORY_LIMIT;
     } while (after !== undefined && !isCut);
     box.list.className = 'tiles';
     const up = path.slice(0, Math.max(0, path.lastIndexOf('/')));
@@ -1126,7 +1127,7 @@
       path && action('up', 'Up', () => showPictures(owner, up)), nameOf(path || 'The container', 'h3')].filter(Boolean));
     const count = shown.filter((item) => item.hasPreview).length;
     box.note.hidden = count > 0 && !isCut;
-    setText(box.note, isCut ? `The first ${TILES} of more.` : 'No file here has a preview.');
+    setText(box.note, isCut ? `The first ${Math.min(shown.length, TILES)} of more.` : 'No file here has a preview.');
     watched?.disconnect();
     watched = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) {

@@ -19,17 +19,17 @@ package struct WaitingPreviews {
 
     /// Sets the preview of a file's bytes as they are; with `nil` it is to have none.
     ///
-    /// - Throws: `unsupported` for what is not synced, or not local, or no file; `invalid` or `attributeTooLarge` for bytes
+    /// - Throws: `unsupported` for what is not synced, or no file, or, of a preview, not local; `invalid` or `attributeTooLarge` for bytes
     ///   that are no preview; `busy` when too many wait.
     package func set(_ preview: [UInt8]?, of number: InodeNumber) throws {
         let row = try rows.inodeRow(number)
         guard row.kind == .file, try rows.entryRows(of: number).contains(where: { $0.item != nil }) else {
             throw FileError(.unsupported, "only files that are synced have previews")
         }
-        guard row.isLocal, try rows.contents(of: number).incoming == nil else {
-            throw FileError(.unsupported, "a preview is made where the bytes are: download the file first")
-        }
         if let preview {
+            guard row.isLocal, try rows.contents(of: number).incoming == nil else {
+                throw FileError(.unsupported, "a preview is made where the bytes are: download the file first")
+            }
             guard preview.count <= ItemPreview.byteLimit else {
                 throw FileError(
                     .attributeTooLarge, "a preview of \(preview.count) bytes: at most \(ItemPreview.byteLimit)")

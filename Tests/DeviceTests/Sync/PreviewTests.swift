@@ -92,6 +92,14 @@ import VirtualTime
             for name in ["a.jpg", "b.jpg"] { #expect(try device.attribute("hasPreview", of: name) == "0") }
         }
         #expect(try await previews(b, ["a.jpg", "b.jpg"]) == [:])
+        // It needs no bytes to be removed.
+        try await a.setPreview(jpeg(2), of: "b.jpg")
+        try await converge(a, b)
+        #expect(try b.attribute("isDownloaded", of: "b.jpg") == "0")
+        try await b.removeAttribute("preview", of: "b.jpg")
+        try await converge(b, a)
+        #expect(try a.attribute("hasPreview", of: "b.jpg") == "0")
+        #expect(try b.attribute("isDownloaded", of: "b.jpg") == "0")
         try await a.close()
         try await b.close()
     }
