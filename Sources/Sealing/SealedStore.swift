@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import Model
 package import Remote
-import Synchronization
 
 /// A store that need not be trusted for anything but being there: seals what goes down and opens what comes up, object
 /// by object. It knows neither records nor commits.
@@ -20,24 +19,7 @@ package struct SealedStore: ObjectStore {
     private let source: any SealingKeySource
     let history: SealedHistory?
     private let makeSalt: @Sendable (_ key: String) -> [UInt8]
-    private let headers = Headers()
-
-    /// Packs are never replaced, so that their headers can be remembered.
-    private final class Headers: Sendable {
-        private let known = Mutex<[ObjectAddress: SealedHeader]>([:])
-
-        func header(of key: String) -> SealedHeader? { known.withLock { $0[.container(key)] } }
-
-        func remember(_ header: SealedHeader, of key: String) {
-            guard key.utf8.starts(with: "packs/".utf8) else { return }
-            known.withLock { known in
-                if known.count >= SealedStore.headerLimit { known = [:] }
-                known[.container(key)] = header
-            }
-        }
-
-        func forget(_ key: String) { known.withLock { _ = $0.removeValue(forKey: .container(key)) } }
-    }
+    private let headers = PackHeaders(limit: Self.headerLimit)
 
     var keys: SealingKeys { source.keys }
 
@@ -122,13 +104,20 @@ package struct SealedStore: ObjectStore {
             if clipped.isEmpty { return .empty(key) }
             return opened(source, header, segments: segments, range: clipped, key: key, start: rest)
         }
-        // With its first bytes: otherwise they would be on their way only once the header is there.
-        async let body = result { () async throws(StoreError) in
+        // The bytes are requested by this task, which need not be started: they take longer than the header.
+        async let headerResult = result { () async throws(StoreError) in
+            try await self.headers.header(of: key) { () async throws(StoreError) in
+                try await self.header(from: self.load(key, 0..<start), key: key).0
+            }
+        }
+        // With the first of them: otherwise they would be on their way only once the header is there.
+        let body = await result { () async throws(StoreError) in
             let source = try await self.load(key, wanted)
             return (source, try await source.next() ?? [])
         }
-        let header = try await self.header(from: load(key, 0..<start), key: key).0
-        let (source, piece) = try await body.get()
+        // Whose error it is: without a header nothing is known of the object.
+        let header = try await headerResult.get()
+        let (source, piece) = try body.get()
         let clipped = range.clamped(to: 0..<header.layout.byteCount)
         if clipped.isEmpty { return .empty(key) }
         return opened(source, header, segments: segments, range: clipped, key: key, start: piece)

@@ -105,7 +105,7 @@ import Testing
         #expect(there.authority == "notes.s3.us-west-2.amazonaws.com")
     }
 
-    @Test func `sequential requests alternate between two connections`() async throws {
+    @Test func `sequential requests take three connections in turns`() async throws {
         let server = try ScriptedServer { _ in .answer(200, [:], [1]) }
         try await TestStore(endpoint: server.url).run { store in
             for _ in 0..<5 {
@@ -114,7 +114,7 @@ import Testing
                 _ = try await store.get("a", range: nil).collect(upTo: 10)
             }
         }
-        #expect(server.requests.map(\.connection) == (0..<15).map { $0 % 2 })
+        #expect(server.requests.map(\.connection) == (0..<15).map { $0 % 3 })
     }
 
     // MARK: Retries

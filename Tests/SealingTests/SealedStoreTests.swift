@@ -188,6 +188,28 @@ import Testing
         }
     }
 
+    @Test func `ranges of one pack that are read at the same time wait for one request of its header`() async throws {
+        let all = bytes(1_000_000)
+        try await store.put("packs/a", .bytes(all))
+        let starts: [Int64] = [100_000, 300_000, 500_000, 900_000]
+        let answers = Signal()
+        let counting = FaultyStore(
+            base, decide: { (_, _) in .delay(.zero) }, sleep: { _ in await answers.wait(since: 0) })
+        let store = SealedStore(counting, keys: keys)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for start in starts {
+                group.addTask {
+                    let read = try await store.get("packs/a", range: start..<start + 10).collect(upTo: 10)
+                    #expect(read == Array(all[Int(start)..<Int(start) + 10]))
+                }
+            }
+            while counting.callCount(.get) < starts.count + 1 { await Task.yield() }
+            answers.raise()
+            try await group.waitForAll()
+        }
+        #expect(counting.callCount(.get) == starts.count + 1)
+    }
+
     @Test func `a range at the end of all numbers has no bytes`() async throws {
         try await store.put("packs/a", .bytes(bytes(70_000)))
         for range in [Int64.max - 1..<Int64.max, 5 << 40..<Int64.max] {

@@ -1,5 +1,6 @@
 """Reads of files whose bytes are not here."""
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from .machine import work
 from .report import Aim, Sample
 from .row import Row
 from .store import Store
-from .systems import PEER_BUCKET, System
+from .systems import PEER_BUCKET, Mounted, System
 
 if TYPE_CHECKING:
     from .bench import Bench
@@ -62,10 +63,13 @@ class FirstByte(Row):
             seconds[size] = time.perf_counter() - start
         return Sample(seconds[4096], notes=[f"1 MiB in {seconds[1 << 20] * 1000:.0f} ms"])
 
+    def mount(self, system: System) -> contextlib.AbstractContextManager[Mounted]:
+        return system.mount(SOURCE, environment=self.environment)
+
     def sample(self, system: System) -> Sample:
         if isinstance(system, RawFirst):
             return self.raw()
-        with system.mount(SOURCE, environment=self.environment) as mounted:
+        with self.mount(system) as mounted:
             self.bench.drop_caches()
             count = self.scale.firsts if self.is_listed else 1
             if self.is_listed:

@@ -1,5 +1,6 @@
 """What encryption costs: the same daemon on a plain container and on an encrypted one, in turns."""
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from .hot import HotRandom, HotRead
 from .machine import work
 from .report import Aim, Sample
 from .row import Row
-from .systems import Dewpoint, System
+from .systems import Dewpoint, Mounted, System
 from .trees import Upload
 
 if TYPE_CHECKING:
@@ -86,6 +87,30 @@ class FirstByteListedBoth(FirstByteListed):
 
     def systems(self, systems: Sequence[System]) -> list[System]:
         return list(systems)
+
+
+class FirstByteDirectory(FirstByteBoth):
+    """Without the server, which takes the processors of this machine for each request, also at the same time."""
+
+    key = "first-byte-dir"
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.title += "; the container is in a directory"
+        self.state += " The daemon's link conditioner delays each request."
+        self.place = os.path.join(self.bench.work, "container-cold")
+        for system in self.bench.systems:
+            assert isinstance(system, Dewpoint)
+            system.create("", self.place)
+            with system.mount("", directory=self.place, keep="filler-directory") as mounted:
+                limit = self.bench.prepare_limit
+                machine.run(
+                    "cp", "-r", "--", os.path.join(self.bench.data.native, "cold"), mounted.point, seconds=limit
+                )
+                system.sync(mounted.point, limit)
+
+    def mount(self, system: System) -> contextlib.AbstractContextManager[Mounted]:
+        return system.mount("", directory=self.place, options=[f"link_delay={self.bench.round_trip:g}ms"])
 
 
 class UploadBig(OnlyBoth):
@@ -186,6 +211,6 @@ class HotRandomBoth(HotRandom):
 
 
 ROWS = [
-    ColdProcessor, FirstByteListedBoth, FirstByteBoth, UploadBig, UploadSmall, FirstMount, KnownAgain, ManyItems,
+    ColdProcessor, FirstByteListedBoth, FirstByteBoth, FirstByteDirectory, UploadBig, UploadSmall, FirstMount, KnownAgain, ManyItems,
     HotReadBoth, HotRandomBoth,
 ]  # fmt: skip

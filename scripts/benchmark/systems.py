@@ -86,6 +86,8 @@ class Wish:
     directory: str | None = None
     # Whether the peer is asked what it has left to do.
     control: bool = False
+    # Of Dewpoint, besides those of the system.
+    options: Sequence[str] = ()
 
 
 class System:
@@ -171,6 +173,7 @@ class Dewpoint(System):
             environment = self.bench.server.environment
         with self.scratch(wish.keep) as (point, state):
             command = self.command(self.url(wish.source, wish.directory), point, state)
+            command += [word for option in wish.options for word in ("-o", option)]
             start = time.perf_counter()
             machine.run(*command, seconds=self.bench.mount_limit, environment={**os.environ, **(environment or {})})
             seconds = time.perf_counter() - start

@@ -18,11 +18,12 @@ final class HTTPTransport: Sendable {
     }
 
     /// The maximum number of connections to one server; further requests wait for one.
-    private static let connectionLimit = 32
+    private static let connectionLimit = 33
     /// The number of clients. The log is polled with one small request each second; with one client, which reuses the
     /// most recent connection, that would keep only one connection open, and a read at that instant would have to wait
-    /// for it or for a handshake. In turns two are kept open.
-    private static let clientCount = 2
+    /// for it or for a handshake. In turns three are kept open: for the poll, and for the first bytes of a file and the
+    /// header of the sealed pack that they are in, which are requested at the same time.
+    private static let clientCount = 3
     /// How long an idle connection is kept: 15 s, less than services keep them.
     private static let idleLimit = TimeAmount.seconds(15)
     /// The maximum size of one read from a connection: 512 KiB. Each passes from the connection's thread to the reader's and
