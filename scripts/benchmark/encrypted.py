@@ -138,6 +138,7 @@ class UploadBig(OnlyBoth):
                 return time.perf_counter() - start
 
             seconds, details = self.observe(mounted, copy)
+        system.remove(source)
         details["notes"] = [f"{details['cpuSeconds']:.2f} s of processor"]
         return Sample(seconds, **details)
 

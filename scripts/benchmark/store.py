@@ -49,6 +49,13 @@ class Server:
     def bucket(self, name: str) -> None:
         run(self.script, "bucket", self.directory, name)
 
+    def remove(self, bucket: str, prefix: str) -> None:
+        """Deletes the objects below a prefix. The server keeps everything in memory, which soon is all that there is."""
+        each(
+            self.environment, Store(self.environment).list(bucket, prefix), lambda store, key: store.delete(bucket, key)
+        )
+        run(self.script, "collect", self.directory, seconds=SERVER_SECONDS)
+
     def through(self, port: int) -> dict[str, str]:
         """The same server's variables, by way of a proxy."""
         return {**self.environment, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}

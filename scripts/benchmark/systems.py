@@ -186,6 +186,11 @@ class Dewpoint(System):
             finally:
                 self.unmount(point, pid)
 
+    def remove(self, source: str) -> None:
+        """A container that only this piece of work needed."""
+        if self.bench.server:
+            self.bench.server.remove(DEWPOINT_BUCKET, self.url(source).partition(f"{DEWPOINT_BUCKET}/")[2] + "/")
+
     @staticmethod
     def process(state: str) -> int:
         with open(os.path.join(state, "lock"), encoding="ascii") as file:
