@@ -66,11 +66,15 @@ class FirstByte(Row):
     def mount(self, system: System) -> contextlib.AbstractContextManager[Mounted]:
         return system.mount(SOURCE, environment=self.environment)
 
+    def warm(self, system: System) -> None:
+        """What is not to be cold."""
+
     def sample(self, system: System) -> Sample:
         if isinstance(system, RawFirst):
             return self.raw()
         with self.mount(system) as mounted:
             self.bench.drop_caches()
+            self.warm(system)
             count = self.scale.firsts if self.is_listed else 1
             if self.is_listed:
                 directory = os.path.join(mounted.point, "cold")

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PLAIN = "dewpoint"
 ENCRYPTED = "dewpoint encrypted"
+# What opens the container, in the state of a device that is enrolled.
+KEYRING = "keyring.json"
 PASSPHRASE = "measured beside the plain one"
 
 
@@ -46,7 +49,7 @@ class Encrypted(Dewpoint):
     def command(self, url: str, point: str, state: str) -> list[str]:
         command = super().command(url, point, state)
         # Whoever gives it makes the mount ask the store whether this device still counts.
-        is_enrolled = os.path.exists(os.path.join(state, "keyring.json"))
+        is_enrolled = os.path.exists(os.path.join(state, KEYRING))
         return command if is_enrolled else [*command, "--passphrase-file", self.secret]
 
 
@@ -97,7 +100,7 @@ class FirstByteDirectory(FirstByteBoth):
     def prepare(self) -> None:
         super().prepare()
         self.title += "; the container is in a directory"
-        self.state += " The daemon's link conditioner delays each request."
+        self.state += " The container's files are in memory. The daemon's link conditioner delays each request."
         self.place = os.path.join(self.bench.work, "container-cold")
         for system in self.bench.systems:
             assert isinstance(system, Dewpoint)
@@ -108,6 +111,15 @@ class FirstByteDirectory(FirstByteBoth):
                     "cp", "-r", "--", os.path.join(self.bench.data.native, "cold"), mounted.point, seconds=limit
                 )
                 system.sync(mounted.point, limit)
+
+    def warm(self, system: System) -> None:
+        """The container's files: a server has them in memory too."""
+        assert isinstance(system, Dewpoint)
+        for directory, _, names in os.walk(system.url("", self.place).removeprefix("file://")):
+            for name in names:
+                with open(os.path.join(directory, name), "rb") as file:
+                    while file.read(1 << 20):
+                        pass
 
     def mount(self, system: System) -> contextlib.AbstractContextManager[Mounted]:
         return system.mount("", directory=self.place, options=[f"link_delay={self.bench.round_trip:g}ms"])
@@ -194,10 +206,18 @@ class ManyItems(OnlyBoth):
         assert isinstance(encrypted, Encrypted)
         command = [plain.binary, "container", "copy", plain.url("", self.place), encrypted.url("", self.place)]
         machine.run(*command, *encrypted.keys("many", "--new-passphrase-file"), seconds=self.bench.prepare_limit)
+        self.state += " The encrypted one was unlocked on this device before, as it is where it was created."
+        with encrypted.mount("", directory=self.place, environment={}, keep="unlocked"):
+            pass
 
     def sample(self, system: System) -> Sample:
         assert isinstance(system, Dewpoint)
-        with system.mount("", directory=self.place, environment={}) as mounted:
+        self.bench.count += 1
+        keep = f"many-{self.bench.count}"
+        if isinstance(system, Encrypted):
+            os.makedirs(os.path.join(system.work, keep), mode=0o700)
+            shutil.copy2(os.path.join(system.work, "unlocked", KEYRING), os.path.join(system.work, keep, KEYRING))
+        with system.mount("", directory=self.place, environment={}, keep=keep) as mounted:
             listed = work("list_directory", self.scale.slow_limit, path=mounted.point, expected=None)["seconds"]
             memory = machine.memory(mounted.pid)
         return Sample(mounted.seconds + listed, notes=[f"{memory['peak'] / 1e6:.0f} MB at most"])

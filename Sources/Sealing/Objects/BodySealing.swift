@@ -81,6 +81,9 @@ struct SealedBody: Sendable {
     /// Without a name, so that nothing of it is left after a crash: it is read as long as this is open.
     private let file: Descriptor?
 
+    /// The length of the pieces of a sealed pack: that of its chunks, 1 MiB, with what sealing adds.
+    private static let pieceByteCount = (1 << 20) + SealedHeader.byteCount + 16 * Int(SealedLayout.tagByteCount)
+
     /// To be called when the body was sent.
     func keepOpen() { withExtendedLifetime(file) {} }
 
@@ -92,9 +95,21 @@ struct SealedBody: Sendable {
             key: key, byteCount: Int64(start.count) + body.byteCount, salt: salt, keys: keys)
         switch body {
         case .pieces:
-            // A pack is sent as it is sealed: as one array, it would be new memory from the kernel each time.
+            // A pack is sent as it is sealed: as one array, it would be new memory from the kernel each time. Not segment
+            // by segment either, each of which would pass through all layers by itself.
             var pieces: [[UInt8]] = []
-            try sealing.seal(body, after: start) { piece throws(StoreError) in pieces.append(Array(piece)) }
+            var left = Int(sealing.sealedByteCount)
+            var piece: [UInt8] = []
+            try sealing.seal(body, after: start) { sealed throws(StoreError) in
+                if piece.count + sealed.count > pieceByteCount {
+                    pieces.append(piece)
+                    piece = []
+                }
+                if piece.isEmpty { piece.reserveCapacity(min(left, pieceByteCount)) }
+                sealed.withUnsafeBytes { piece.append(contentsOf: $0) }
+                left -= sealed.count
+            }
+            pieces.append(piece)
             return SealedBody(body: .pieces(pieces), file: nil)
         case .bytes:
             var sealed: [UInt8] = []
