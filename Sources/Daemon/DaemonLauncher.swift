@@ -218,7 +218,9 @@ extension DaemonLauncher {
         let supervisor = program == OwnProgram.link ? nil : supervisor
         let words = (supervisor.map { [$0, program] } ?? ["dewpoint"]) + arguments
         var argv = words.map { strdup($0) } + [nil]
-        var environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        let variables = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        let added = MemoryCopies.setting().map { [$0] } ?? []
+        var environment = (variables + added).map { strdup($0) } + [nil]
         defer { for text in argv + environment { free(text) } }
         var child: pid_t = 0
         let number = withExtendedLifetime(log) {

@@ -314,6 +314,7 @@ package struct DaemonService: Sendable {
 
     private static func prepareProcess() {
         MemoryArenas.bound()
+        MemoryCopies.keepFromChildren()
         DescriptorReserve.raiseLimit()
         umask(0o077)
         // A daemon keeps no directory busy.

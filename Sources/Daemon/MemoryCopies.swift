@@ -1,0 +1,43 @@
+import Foundation
+import Glibc
+
+/// How the C library of a daemon copies memory.
+///
+/// glibc copies more than some kilobytes with `rep movsb` where the processor says that it does so fast. Those of AMD
+/// since Zen 3 say it, and are up to twenty times slower at it than a loop when source and target are not aligned alike
+/// (lunnova.dev/articles/ryzen-slow-short-rep-mov; sourceware.org bug 30994). Nothing that a daemon sends or receives is:
+/// it has a header before it, or a nonce. The upload of a sealed file spent a third of its processor time with that.
+///
+/// Only the environment can say so, before the process starts.
+enum MemoryCopies {
+    private static let variable = "GLIBC_TUNABLES"
+    /// From this number of bytes on, which no copy has: 1 GiB.
+    private static let value = "glibc.cpu.x86_rep_movsb_threshold=1073741824"
+    private static let vendors = ["AuthenticAMD", "HygonGenuine"]
+    /// Of `/proc/cpuinfo`, which names the vendor for each processor: 4 KiB.
+    private static let readByteCount = 4 << 10
+
+    /// What the environment of a daemon has to say, as `NAME=VALUE`; `nil` for nothing.
+    ///
+    /// - Parameters:
+    ///   - own: What the user has set there, which stays.
+    ///   - processors: The beginning of `/proc/cpuinfo`.
+    static func setting(
+        besides own: String? = ProcessInfo.processInfo.environment[variable], processors: String = Self.processors()
+    ) -> String? {
+        guard own == nil, vendors.contains(where: processors.contains) else { return nil }
+        return "\(variable)=\(value)"
+    }
+
+    /// So that the programs that a daemon starts do not inherit it.
+    static func keepFromChildren() {
+        if let text = getenv(variable), String(cString: text) == value { unsetenv(variable) }
+    }
+
+    private static func processors() -> String {
+        guard let file = FileHandle(forReadingAtPath: "/proc/cpuinfo"),
+            let bytes = try? file.read(upToCount: readByteCount)
+        else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
