@@ -347,7 +347,8 @@ extension RealMount {
             }
         }
 
-        @Test func `a plain container is copied into an encrypted one and back, with all it holds`() async throws {
+        @Test(.needsDirectory)
+        func `a plain container is copied into an encrypted one and back, with all it holds`() async throws {
             try await MountedContainer.with(isEncrypted: false) { container in
                 let (a, directory) = (container.a, container.directory)
                 try await Command.script(
