@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sealing
 
-/// Who waits for whose request, and what becomes of it.
+/// Tasks that want the header of the same pack at the same time.
 @Suite struct PackHeadersTests {
     private static let key = "packs/a"
     private let headers = PackHeaders(limit: 2)
@@ -78,6 +78,27 @@ import Testing
         }
         for result in results.others { #expect(throws: cancelled) { try result.get() } }
         #expect(try results.first.get().bytes == header.bytes)
+    }
+
+    @Test func `one that has waited for a request that failed does not wait for the next`() async throws {
+        let (headers, asked, answered, ended) = (headers, asked, answered, Signal())
+        let header = try Self.header()
+        let failing = Task {
+            for answer in [answered, ended] {
+                _ = try? await headers.header(of: Self.key) { () async throws(StoreError) in
+                    asked.raise()
+                    await answer.wait(since: 0)
+                    throw StoreError(.unavailable, key: Self.key)
+                }
+            }
+        }
+        await asked.wait(since: 0)
+        let waiting = Task { try await headers.header(of: Self.key) { () async throws(StoreError) in header } }
+        while headers.waitingCount < 1 { await Task.yield() }
+        answered.raise()
+        #expect(try await waiting.value.bytes == header.bytes)
+        ended.raise()
+        await failing.value
     }
 
     @Test func `only those of packs are remembered, and no more than the limit`() throws {

@@ -93,7 +93,7 @@ class FirstByteListedBoth(FirstByteListed):
 
 
 class FirstByteDirectory(FirstByteBoth):
-    """Without the server, which takes the processors of this machine for each request, also at the same time."""
+    """Without the server: it shares the processors, so that a second request at the same time slows down the first."""
 
     key = "first-byte-dir"
 

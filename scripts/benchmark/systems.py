@@ -112,6 +112,11 @@ class System:
     def mounted(self, wish: Wish) -> contextlib.AbstractContextManager[Mounted]:
         raise NotImplementedError
 
+    def remove(self, source: str) -> None:
+        """What is in the store, where only one piece of work needed it."""
+        if self.is_peer and self.bench.server:
+            self.bench.server.remove(PEER_BUCKET, f"{source}/")
+
     @contextlib.contextmanager
     def scratch(self, keep: str | None = None) -> Iterator[tuple[str, str]]:
         """A mountpoint, and a directory for a cache or a state: a new one, or one that is kept under a name."""
@@ -187,7 +192,6 @@ class Dewpoint(System):
                 self.unmount(point, pid)
 
     def remove(self, source: str) -> None:
-        """A container that only this piece of work needed."""
         if self.bench.server:
             self.bench.server.remove(DEWPOINT_BUCKET, self.url(source).partition(f"{DEWPOINT_BUCKET}/")[2] + "/")
 

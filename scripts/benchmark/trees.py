@@ -153,8 +153,7 @@ class Upload(Row):
                 raise Failure(f"{TooSlow(limit)}; {self.progress(system, source)}") from problem
         details["notes"] = [f"cp alone {copied:.2f} s"]
         self.check(system, source)
-        if isinstance(system, Dewpoint):
-            system.remove(source)
+        system.remove(source)
         return Sample(copied + waited, **details)
 
     def await_rclone(self, port: int, source: str, limit: float) -> None:

@@ -19,8 +19,8 @@ package struct WaitingPreviews {
 
     /// Sets the preview of a file's bytes as they are; with `nil` it is to have none.
     ///
-    /// - Throws: `unsupported` for what is not synced, or no file, or, of a preview, not local; `invalid` or `attributeTooLarge` for bytes
-    ///   that are no preview; `busy` when too many wait.
+    /// - Throws: `unsupported` for what is not synced or no file, and for a preview of what is not local; `invalid` or
+    ///   `attributeTooLarge` for bytes that are no preview; `busy` when too many wait.
     package func set(_ preview: [UInt8]?, of number: InodeNumber) throws {
         let row = try rows.inodeRow(number)
         guard row.kind == .file, try rows.entryRows(of: number).contains(where: { $0.item != nil }) else {

@@ -7,14 +7,16 @@ import Synchronization
 final class PackHeaders: Sendable {
     private struct State {
         var known: [ObjectAddress: SealedHeader] = [:]
-        /// Those that a task fetches now.
-        var awaited: Set<ObjectAddress> = []
+        /// Those that a task fetches now, and the number of its request.
+        var requests: [ObjectAddress: UInt64] = [:]
+        var lastRequest: UInt64 = 0
     }
 
     private enum Turn {
         case known(SealedHeader)
         case fetch
-        case wait
+        /// Until this request of another task ends.
+        case wait(UInt64)
     }
 
     private let state = Mutex(State())
@@ -41,6 +43,7 @@ final class PackHeaders: Sendable {
 
     /// - Parameter fetch: Requests the header and remembers it. It is called at once, unless another task does so already;
     ///   when that one fails, or this one is cancelled while it waits, this one fetches for itself and has its own error.
+    ///   So nobody waits for more than one request of another.
     func header(
         of key: String, fetch: () async throws(StoreError) -> SealedHeader
     ) async throws(StoreError) -> SealedHeader {
@@ -50,17 +53,16 @@ final class PackHeaders: Sendable {
         case .known(let header): return header
         case .fetch:
             defer {
-                state.withLock { _ = $0.awaited.remove(.container(key)) }
+                state.withLock { _ = $0.requests.removeValue(forKey: .container(key)) }
                 fetched.raise()
             }
             return try await fetch()
-        case .wait:
+        case .wait(let request):
             var turn = turn
             while await fetched.wait(since: turn) {
                 turn = fetched.turn
-                let isAwaited = state.withLock { $0.awaited.contains(.container(key)) }
                 if let header = header(of: key) { return header }
-                if !isAwaited { break }
+                guard state.withLock({ $0.requests[.container(key)] == request }) else { break }
             }
             return try await fetch()
         }
@@ -68,7 +70,10 @@ final class PackHeaders: Sendable {
 
     private func take(_ key: String, in state: inout State) -> Turn {
         if let header = state.known[.container(key)] { return .known(header) }
-        return state.awaited.insert(.container(key)).inserted ? .fetch : .wait
+        if let request = state.requests[.container(key)] { return .wait(request) }
+        state.lastRequest += 1
+        state.requests[.container(key)] = state.lastRequest
+        return .fetch
     }
 
     private static func isPack(_ key: String) -> Bool { key.utf8.starts(with: "packs/".utf8) }
