@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -49,6 +50,8 @@ int CLinux_memfd_create(const char *name) { return memfd_create(name, MFD_CLOEXE
 int CLinux_close_from(unsigned int first) { return syscall(SYS_close_range, first, ~0U, 0); }
 
 int CLinux_syncfs(int file) { return syncfs(file); }
+
+const char *CLinux_secure_getenv(const char *name) { return secure_getenv(name); }
 
 ssize_t CLinux_splice(
     int from, off_t *fromOffset, int to, off_t *toOffset, size_t byteCount, unsigned int flags) {

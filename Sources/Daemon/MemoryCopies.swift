@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import Linux
@@ -10,9 +11,9 @@ import Linux
 /// it has a header before it, or a nonce. A sixth of the processor time of an upload into an
 /// encrypted container was spent with that.
 ///
-/// Only the environment can say so, before the process starts: it is that of daemons which this program starts in the
-/// background. One in the foreground, as systemd starts it, copies as the C library decides.
-enum MemoryCopies {
+/// Only the environment can say so, before the process starts. A daemon in the background is started with it; one in the
+/// foreground, as systemd has it, starts itself anew, as the same process.
+package enum MemoryCopies {
     private static let variable = "GLIBC_TUNABLES"
     /// From this number of bytes on, which no copy has: 1 GiB.
     private static let value = "glibc.cpu.x86_rep_movsb_threshold=1073741824"
@@ -30,6 +31,26 @@ enum MemoryCopies {
     ) -> String? {
         guard own == nil, vendors.contains(where: processors.contains) else { return nil }
         return "\(variable)=\(value)"
+    }
+
+    /// Starts this program anew with the setting, if it is about to serve in the foreground.
+    ///
+    /// To be called before anything is opened or taken from the environment. Returns if there is nothing to set or
+    /// the program cannot be started: then the C library decides.
+    package static func startAnew() {
+        guard servesInForeground(CommandLine.arguments), setting() != nil else { return }
+        setenv(variable, value, 1)
+        // A program with privileges of its own loses the setting at its start: it would start anew for ever.
+        if CLinux_secure_getenv(variable) != nil {
+            // Not as text: a mountpoint is any bytes.
+            execv(DaemonLauncher.program(), CommandLine.unsafeArgv)
+        }
+        unsetenv(variable)
+    }
+
+    /// Whether this command line, the program's name included, is that of a daemon in the foreground.
+    static func servesInForeground(_ arguments: [String]) -> Bool {
+        arguments.dropFirst().first == "mount" && arguments.prefix { $0 != "--" }.contains("--foreground")
     }
 
     /// So that the programs that a daemon starts do not inherit it.

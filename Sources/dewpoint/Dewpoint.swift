@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 import Foundation
 import Model
 import Mount
@@ -38,6 +39,7 @@ struct Dewpoint: AsyncParsableCommand {
             AnnouncementHelper(Array(CommandLine.arguments.dropFirst(2)))?.run()
             return
         }
+        MemoryCopies.startAnew()
         PassphraseEnvironment.take()
         do {
             var command = try parseAsRoot()

@@ -16,6 +16,16 @@ import Testing
         }
     }
 
+    @Test func `only a daemon in the foreground starts anew`() {
+        #expect(MemoryCopies.servesInForeground(["dewpoint", "mount", "--foreground", "notes"]))
+        #expect(MemoryCopies.servesInForeground(["dewpoint", "mount", "-o", "ro", "--foreground", "--", "a"]))
+        let others = [
+            ["dewpoint", "mount", "notes"], ["dewpoint", "mount", "--", "--foreground"], ["dewpoint"], [],
+            ["dewpoint", "status", "--foreground"],
+        ]
+        for arguments in others { #expect(!MemoryCopies.servesInForeground(arguments)) }
+    }
+
     @Test func `what the user has set stays`() {
         #expect(MemoryCopies.setting(besides: "glibc.malloc.check=3", processors: "AuthenticAMD") == nil)
     }

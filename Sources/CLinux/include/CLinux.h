@@ -37,6 +37,7 @@ extern const int CLinux_M_ARENA_MAX;
 
 int CLinux_fallocate(int file, int mode, int64_t offset, int64_t byteCount);
 int CLinux_syncfs(int file);
+const char *CLinux_secure_getenv(const char *name);
 ssize_t CLinux_splice(
     int from, off_t *fromOffset, int to, off_t *toOffset, size_t byteCount, unsigned int flags);
 ssize_t CLinux_readlinkat(int directory, const char *name, void *target, size_t capacity);

@@ -219,19 +219,23 @@ extension RealMount {
         ) async throws {
             try await MountedContainer.with { container in
                 try await Command.check(["touch", container.a.path("f")])
+                let background = try #require(Leftovers.daemons(mentioning: container.a.state).first)
+                let variables = try String(contentsOfFile: "/proc/\(background)/environ", encoding: .utf8)
+                let copies = variables.split(separator: "\0").first { $0.hasPrefix("GLIBC_TUNABLES=") } ?? ""
                 try await container.a.unmount()
                 let address =
                     isAbstract ? "@dewpoint-\(UInt32.random(in: 0...UInt32.max))" : container.directory + "/notify"
                 try await run(container, "add", "notes", container.url, container.a.point, "--state", container.a.state)
                 let said = try await Driver.run(
                     "notify.py", address, container.a.point, container.binary, "mount", "--foreground", "notes",
-                    environment: variables(container))
+                    environment: self.variables(container))
                 #expect(
                     said == """
                         STATUS=opening \(container.a.state)
                         STATUS=mounted at \(container.a.point), waiting for the tree
                         READY=1|STATUS=mounted at \(container.a.point)
                         names: f
+                        \(copies)
                         STOPPING=1|STATUS=unmounting \(container.a.point)
                         STOPPING=1|STATUS=ending its uploads and downloads
                         STATUS=syncing local bytes to the disk of \(container.a.state)

@@ -3,7 +3,8 @@
     python3 notify.py ADDRESS MOUNTPOINT COMMAND...
 
 ADDRESS is that of the socket: a path, or @ and a name in the abstract namespace. When the daemon is ready, the names in
-the mountpoint are printed; then the daemon is told to end. Fails if the daemon does not become ready, or does not end.
+the mountpoint are printed, and what its C library was told; then the daemon is told to end. Fails if the daemon does not
+become ready, or does not end.
 """
 
 import os
@@ -27,6 +28,8 @@ def main(address: str, mountpoint: str, command: list[str]) -> None:
             if "READY=1" in message:
                 break
         print("names:", " ".join(sorted(os.listdir(mountpoint))))
+        with open(f"/proc/{daemon.pid}/environ") as variables:
+            print(*[line for line in variables.read().split("\0") if line.startswith("GLIBC_TUNABLES=")], sep="\n")
         daemon.send_signal(signal.SIGTERM)
         status = daemon.wait(SECONDS)
         listener.settimeout(0.2)
