@@ -1,4 +1,5 @@
 package import Daemon
+import Model
 
 /// Changes that leave everything else in the file as the user wrote it, comments included: tables are appended and cut
 /// as text, and the result is read again.
@@ -60,7 +61,7 @@ extension MountsDocument {
 
     /// The text without the statements of a table, the comments between them and those directly above it.
     private func withoutLines(of path: [String]) -> String {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = text.splitBytes(at: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(String.init)
         let statements = TOMLOutline(text).statements
         var cut: Set<Int> = []
         for (index, statement) in statements.enumerated() where statement.path.starts(with: path) {

@@ -58,7 +58,10 @@ import Testing
             try DaemonOptions("ignore=node_modules/:*.o,ro,ignore=!a.o").fileSystem.ignoredPatterns
                 == ["node_modules/", "*.o", "!a.o"])
         #expect(try DaemonOptions("ignore=a").fileSystem.ignoredPatterns == ["a"])
-        let patterns = ["a:b", "c,d", "\\#e", "f\\:g", "h\\", "[[:alpha:]]", "i=j", "\\\\,k"]
+        // A separator before a combining mark is one, too.
+        let patterns = [
+            "a:b", "c,d", "\\#e", "f\\:g", "h\\", "[[:alpha:]]", "i=j", "\\\\,k", "\u{301}l", "m:\u{301}", "\\\u{301}n",
+        ]
         #expect(try DaemonOptions("ro,\(IgnoreOption.text(patterns)),nosuid").fileSystem.ignoredPatterns == patterns)
         #expect(try DaemonOptions("ignore=\\#a").fileSystem.ignoredPatterns == ["\\#a"])
     }

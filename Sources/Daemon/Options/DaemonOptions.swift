@@ -45,7 +45,7 @@ package struct DaemonOptions: Hashable, Sendable {
     /// - Parameter text: The value of `-o`, for example `turn_quiet=1s,link_down=512`.
     package init(_ text: String) throws(Problem) {
         self.init()
-        for text in IgnoreOption.parts(of: text, at: ",") where !text.isEmpty {
+        for text in OptionList.parts(of: text, at: ",") where !text.isEmpty {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = MountOption.named(parts[0]) else { throw Self.unknown(parts[0]) }
             try option.set(&self, to: parts.count == 2 ? parts[1] : nil)

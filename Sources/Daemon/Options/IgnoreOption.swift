@@ -3,17 +3,13 @@ import Model
 /// The patterns of `-o ignore=PATTERN:…`, in which colons and commas have a meaning of their own.
 package enum IgnoreOption {
     /// The option for patterns, which ``DaemonOptions`` reads back as they were.
-    package static func text(_ patterns: [String]) -> String { "ignore=" + patterns.map(escape).joined(separator: ":") }
-
-    static func escape(_ pattern: String) -> String {
-        String(pattern.flatMap { ":,\\".contains($0) ? ["\\", $0] : [$0] })
-    }
+    package static func text(_ patterns: [String]) -> String { "ignore=" + OptionList.text(patterns) }
 
     /// - Throws: A sentence for a pattern that cannot be one.
     static func patterns(_ value: String) throws(DaemonOptions.Problem) -> [String] {
         var patterns: [String] = []
-        for part in parts(of: value, at: ":") {
-            let pattern = plain(part)
+        for part in OptionList.parts(of: value, at: ":") {
+            let pattern = OptionList.plain(part)
             if let problem = problem(with: pattern) { throw DaemonOptions.Problem(description: problem) }
             patterns.append(pattern)
         }
@@ -43,35 +39,5 @@ package enum IgnoreOption {
             return "a pattern of ignore must not contain control characters"
         }
         return nil
-    }
-
-    /// The parts between separators; one behind a backslash is none.
-    static func parts(of text: String, at separator: Character) -> [String] {
-        var parts = [""]
-        var isEscaped = false
-        for character in text {
-            if character == separator, !isEscaped {
-                parts.append("")
-            } else {
-                parts[parts.count - 1].append(character)
-            }
-            isEscaped = character == "\\" && !isEscaped
-        }
-        return parts
-    }
-
-    /// Without the backslashes of such an option; those in front of other characters belong to the text.
-    static func plain(_ text: String) -> String {
-        var plain = ""
-        var rest = Substring(text)
-        while let character = rest.popFirst() {
-            if character == "\\", let next = rest.first, ":,\\".contains(next) {
-                plain.append(next)
-                rest.removeFirst()
-            } else {
-                plain.append(character)
-            }
-        }
-        return plain
     }
 }

@@ -7,12 +7,12 @@ package enum RulesOption {
         let limits = DirectoryRule.allCases.compactMap { rule in
             rules.limits[rule].map { "\(rule.rawValue)=\(rule.text($0))" }
         }
-        return "rules=" + ([IgnoreOption.escape(rules.path)] + limits).joined(separator: ":")
+        return "rules=" + OptionList.text([rules.path] + limits)
     }
 
     /// - Throws: A sentence for what is no rule.
     static func rules(_ value: String) throws(DaemonOptions.Problem) -> [PathRules] {
-        let parts = IgnoreOption.parts(of: value, at: ":").map(IgnoreOption.plain)
+        let parts = OptionList.parts(of: value, at: ":").map(OptionList.plain)
         guard let path = parts.first, parts.count > 1 else {
             throw DaemonOptions.Problem(
                 description: "rules is a directory and its rules, as in rules=Pictures/raw:evict_after=7d, not \(value)"

@@ -74,7 +74,7 @@ extension CommandFailure {
     init(
         _ problem: MountsDocument.Problem, in document: MountsDocument, of file: MountsFile, isEditing: Bool = false
     ) {
-        let lines = document.text.split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = document.text.splitBytes(at: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         var log: [String] = []
         if 1...lines.count ~= problem.line {
             let line = String(lines[problem.line - 1]).replacingOccurrences(of: "\r", with: "")
