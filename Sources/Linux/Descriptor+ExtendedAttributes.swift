@@ -42,3 +42,12 @@ extension Descriptor {
         }
     }
 }
+
+extension SystemCalls {
+    /// Whether an object has any, without opening it; symbolic links are not followed. Related: `llistxattr(2)`.
+    ///
+    /// - Returns: Also `true` where that cannot be told.
+    package static func hasExtendedAttributes(_ place: Place) -> Bool {
+        CLinux_llistxattr("/proc/self/fd/\(place.directory.rawValue)/\(place.name)", nil, 0) != 0
+    }
+}

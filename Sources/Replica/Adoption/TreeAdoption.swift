@@ -10,8 +10,9 @@ import Model
 ///
 /// Nothing of it was uploaded before it is complete, so that one that was interrupted begins anew.
 struct TreeAdoption {
-    /// How many items one transaction adds.
-    private static let batchCount = 1000
+    /// How many items one transaction adds: some megabytes of pages. The identifiers of items are random, so that almost
+    /// any number of them changes each page of their tables.
+    private static let batchCount = 10_000
 
     private let taking: TreeTaking
     private var report = AdoptedTree()
@@ -170,6 +171,8 @@ struct TreeAdoption {
     private func addAttributes(
         of place: BackingPlace, _ kind: ItemKind, _ number: InodeNumber, _ transaction: ReplicaTransaction
     ) throws {
+        // Most have none, and are not opened for that.
+        guard SystemCalls.hasExtendedAttributes(place) else { return }
         let object = try SystemCalls.open(place, O_RDONLY | O_NONBLOCK | (kind == .directory ? O_DIRECTORY : 0))
         for name in object.userAttributeNames {
             guard let value = object.extendedAttribute(name) else { continue }
