@@ -58,6 +58,7 @@ import Testing
             try DaemonOptions("ignore=node_modules/:*.o,ro,ignore=!a.o").fileSystem.ignoredPatterns
                 == ["node_modules/", "*.o", "!a.o"])
         #expect(try DaemonOptions("ignore=a").fileSystem.ignoredPatterns == ["a"])
+        #expect(try DaemonOptions("ignore=\u{301}").fileSystem.ignoredPatterns == ["\u{301}"])
         // A separator before a combining mark is one, too.
         let patterns = [
             "a:b", "c,d", "\\#e", "f\\:g", "h\\", "[[:alpha:]]", "i=j", "\\\\,k", "\u{301}l", "m:\u{301}", "\\\u{301}n",
@@ -68,6 +69,7 @@ import Testing
 
     @Test(arguments: [
         "ignore=", "ignore=a:", "ignore=a::b", "ignore= ", "ignore=a\u{1}", "ignore", "ignore=**/a/**/**/**/**/**/**/b",
+        "ignore=**\u{301}/**\u{301}/**\u{301}/**\u{301}/**\u{301}/**\u{301}/**\u{301}/b",
     ])
     func `a pattern that cannot be one is refused`(_ option: String) {
         #expect(throws: DaemonOptions.Problem.self) { try DaemonOptions(option) }

@@ -46,7 +46,8 @@ package struct DaemonOptions: Hashable, Sendable {
     package init(_ text: String) throws(Problem) {
         self.init()
         for text in OptionList.parts(of: text, at: ",") where !text.isEmpty {
-            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let parts = text.splitBytes(at: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map(String.init)
             guard let option = MountOption.named(parts[0]) else { throw Self.unknown(parts[0]) }
             try option.set(&self, to: parts.count == 2 ? parts[1] : nil)
         }

@@ -32,7 +32,7 @@ package enum IgnoreOption {
             return "a pattern of ignore has at most \(IgnorePatterns.byteLimit) bytes, not \(pattern.utf8.count)"
         }
         // Each one may stand for any number of directories, and all combinations are tried.
-        if pattern.split(separator: "**", omittingEmptySubsequences: false).count - 1 > doubleStarLimit {
+        if pattern.utf8.split(separator: "**".utf8, omittingEmptySubsequences: false).count - 1 > doubleStarLimit {
             return "a pattern of ignore has at most \(doubleStarLimit) times **"
         }
         if pattern.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }) {

@@ -55,7 +55,7 @@ package enum RulesOption {
     }
 
     private static func halves(of part: String) -> (String, String) {
-        let halves = part.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-        return (String(Substring(halves[0])), halves.count > 1 ? String(Substring(halves[1])) : "")
+        let halves = part.splitBytes(at: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        return (String(halves[0]), halves.count > 1 ? String(halves[1]) : "")
     }
 }

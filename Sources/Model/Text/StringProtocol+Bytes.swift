@@ -11,9 +11,10 @@ extension StringProtocol {
 }
 
 extension StringProtocol where SubSequence == Substring {
-    package func splitBytes(at separator: UInt8, omittingEmptySubsequences: Bool = true) -> [Substring] {
-        utf8.split(separator: separator, omittingEmptySubsequences: omittingEmptySubsequences).map {
-            Substring(decoding: $0, as: UTF8.self)
-        }
+    package func splitBytes(
+        at separator: UInt8, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
+    ) -> [Substring] {
+        utf8.split(separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
+            .map { Substring(decoding: $0, as: UTF8.self) }
     }
 }
