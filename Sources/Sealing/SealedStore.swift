@@ -81,7 +81,9 @@ package struct SealedStore: ObjectStore {
     ) async throws(StoreError) -> ByteStream {
         let sealed = HashedStream(try await load(key, nil))
         let source = ByteStream(key: key) { () async throws(StoreError) in try await sealed.pull() }
-        let endorsed = EndorsedStream(try await whole(key, source), from: sealed, history, at: place, key: key)
+        let endorsed = EndorsedStream(
+            try await whole(key, source), from: sealed, history, at: place, key: key,
+            read: { key throws(StoreError) in try await read(key) })
         return ByteStream(key: key) { () async throws(StoreError) in try await endorsed.pull() }
     }
 
@@ -213,15 +215,20 @@ package struct SealedStore: ObjectStore {
     ) async throws(StoreError) -> Endorsement? {
         guard let history, let place, body.byteCount > 0 else { return nil }
         return try await history.endorsement(of: body, at: place, key: key) { key throws(StoreError) in
-            do throws(StoreError) {
-                let object = try await get(.container(key), range: nil)
-                var isEmpty = true
-                while let piece = try await object.next() { isEmpty = isEmpty && piece.isEmpty }
-                return isEmpty ? .trimmed : .present
-            } catch {
-                guard error.code == .notFound else { throw error }
-                return .missing
-            }
+            try await read(key)
+        }
+    }
+
+    /// Has the history see an object.
+    private func read(_ key: String) async throws(StoreError) -> SealedHistory.Found {
+        do throws(StoreError) {
+            let object = try await get(.container(key), range: nil)
+            var isEmpty = true
+            while let piece = try await object.next() { isEmpty = isEmpty && piece.isEmpty }
+            return isEmpty ? .trimmed : .present
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return .missing
         }
     }
 

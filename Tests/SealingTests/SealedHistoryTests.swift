@@ -20,10 +20,24 @@ import Testing
         }
 
         /// As after a start: with the newest commit that it has seen, or without.
-        func start(newest: SealedHistory.Entry? = nil) throws -> SealedStore {
+        func start(newest: SealedHistory.Entry? = nil, description: Data? = nil) throws -> SealedStore {
             let keyring = try OpenKeyring(memory, store: base, notebook: Forgetful())
-            return SealedStore(base, keys: keyring, history: SealedHistory(keyring, newest: newest))
+            return SealedStore(
+                base, keys: keyring, history: SealedHistory(keyring, notebook: Notebook(newest, description)))
         }
+    }
+
+    private struct Notebook: HistoryNotebook {
+        let newest: SealedHistory.Entry?
+        let description: Data?
+
+        init(_ newest: SealedHistory.Entry?, _ description: Data?) {
+            self.newest = newest
+            self.description = description
+        }
+
+        func remember(_ newest: SealedHistory.Entry) {}
+        func remember(description: Data) {}
     }
 
     private struct Forgetful: KeyringNotebook {
@@ -165,6 +179,95 @@ import Testing
         // Nobody: sealed by who has the keys, and not signed.
         try await SealedStore(base, keys: try anna.memory.keys()).put(commit(3), .bytes(Array("unsigned".utf8)))
         #expect(await reason { _ = try await read(commit(3), in: here) } == "nobody has signed it")
+    }
+
+    /// Whoever was revoked, or knows a former passphrase, has keys of before, and may have the store.
+    @Test func `a snapshot that a revoked device makes up is refused`() async throws {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        let here = try anna.start()
+        try await write(1, "one", in: here)
+        try await write(2, "two", in: try ben.start())
+        #expect(try await read(commit(2), in: here) == "two")
+        var container = try await open(anna)
+        let bensID = try #require(ben.memory.device)
+        try await container.change(time: 3) { change throws(KeyringError) in try change.revoke(bensID) }
+        try await write(3, "three", in: container.store)
+        #expect(try await read(commit(3), in: here) == "three")
+        let newest = SealedHistory.Entry(
+            number: 3, hash: KeyringObject.hash(try await stored(commit(3))), ring: 3)
+        let (known, new) = (try anna.start(newest: newest), try anna.start())
+        let author = try #require(ben.memory.author(at: 0))
+        let bens = HistorySigner(member: bensID, keys: author.keys, ring: try ben.memory.chain().pin)
+        let keys = try ben.memory.keys()
+        func forge(_ number: UInt64, predecessor: Data) async throws {
+            let (key, text) = (SealedHistory.snapshotKey(number), Array("nothing".utf8))
+            let endorsement = try Endorsement(
+                of: SHA256.hash(data: text), key: key, predecessor: predecessor, by: bens, container: keys.container)
+            try await SealedStore(base, keys: keys).put(key, .bytes(endorsement.bytes + text))
+        }
+        func refusal(_ number: UInt64, _ store: SealedStore) async -> String? {
+            await reason { _ = try await read(SealedHistory.snapshotKey(number), in: store) }
+        }
+        // Of the next commit, which is said to be trimmed.
+        try await forge(4, predecessor: Data(count: 32))
+        try await SealedStore(base, keys: keys).put(commit(4), .bytes([]))
+        for store in [here, known, new] {
+            #expect(await refusal(4, store) == "commit 4 was trimmed, although the one before it was not")
+        }
+        try await base.delete(commit(4))
+        // Of one that is there, and of which everybody sees the hash.
+        try await forge(3, predecessor: KeyringObject.hash(try await stored(commit(3))))
+        for store in [here, known, new, try anna.start()] {
+            #expect(await refusal(3, store) == "it was written under keyring 2, although keyring 3 was known before")
+        }
+        // Of one from before: it is not needed.
+        try await forge(2, predecessor: KeyringObject.hash(try await stored(commit(2))))
+        for store in [here, known, new, try anna.start()] {
+            #expect(await refusal(2, store) == "it is signed by a device that was revoked, and the log has all commits")
+        }
+        // All is said to be trimmed: who knows a commit knows under which keyring it was written.
+        try await forge(4, predecessor: Data(count: 32))
+        for number in 1...4 as ClosedRange<UInt64> {
+            try await SealedStore(base, keys: keys).put(commit(number), .bytes([]))
+        }
+        for store in [here, known] {
+            #expect(await refusal(4, store) == "it was written under keyring 2, although keyring 3 was known before")
+        }
+        // A new device can only know that the history ends before the revocation, as after a snapshot that Ben made then.
+        #expect(await refusal(4, try anna.start()) == nil)
+    }
+
+    @Test func `a description that a revoked device has changed is refused by who knows another`() async throws {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        let key = SealingKeys.description
+        let here = try anna.start()
+        let before = try await read(key, in: here)
+        var container = try await open(anna)
+        let bensID = try #require(ben.memory.device)
+        try await container.change(time: 3) { change throws(KeyringError) in try change.revoke(bensID) }
+        // So that a keyring with the revocation is known.
+        try await write(1, "one", in: container.store)
+        #expect(try await read(commit(1), in: here) == "one")
+        let author = try #require(ben.memory.author(at: 0))
+        let bens = HistorySigner(member: bensID, keys: author.keys, ring: try ben.memory.chain().pin)
+        let (keys, text) = (try ben.memory.keys(), Array("forged".utf8))
+        let endorsement = try Endorsement(
+            of: SHA256.hash(data: text), key: key, predecessor: Endorsement.noPredecessor, by: bens,
+            container: keys.container)
+        try await SealedStore(base, keys: keys).put(key, .bytes(endorsement.bytes + text))
+        let known = Data(SHA256.hash(data: Array(before.utf8)))
+        let later = try anna.start(description: known)
+        #expect(try await read(commit(1), in: later) == "one")
+        for store in [here, later] {
+            #expect(
+                await reason { _ = try await read(key, in: store) } == "it was changed by a device that was revoked")
+        }
+        // What a device that was revoked has written before is read as ever.
+        try await SealedStore(base, keys: keys).delete(key)
+        try await here.put(key, .bytes(Array("of anna".utf8)))
+        #expect(try await read(key, in: later) == "of anna")
     }
 
     private func forgeAfter(

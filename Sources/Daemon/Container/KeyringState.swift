@@ -50,9 +50,12 @@ extension StateDirectory {
     }
 
     /// Keeps it. After a crash it may be an older one.
-    func record(_ commit: SealedHistory.Entry) {
+    fileprivate func record(_ commit: SealedHistory.Entry) {
         try? JSONEncoder().encode(commit).write(to: URL(filePath: historyFile), options: .atomic)
     }
+
+    /// The SHA-256 of the description that this device has read.
+    fileprivate var descriptionFile: String { "\(path)/description.sha256" }
 
     /// The one of these states that opens a container.
     static func keyring(of container: UUID, among states: some Sequence<StateDirectory>) -> KeyringMemory? {
@@ -82,6 +85,21 @@ extension StateDirectory {
         } catch {
             throw DaemonError(.failed, "\(keyringFile) cannot be written: \(error.localizedDescription)")
         }
+    }
+}
+
+/// `history.json` and `description.sha256`, for a device that follows an encrypted container.
+struct HistoryFile: HistoryNotebook {
+    let state: StateDirectory
+
+    var newest: SealedHistory.Entry? { state.newestCommit }
+    /// `nil` also where it cannot be read: then the next one is verified by its signature only.
+    var description: Data? { FileManager.default.contents(atPath: state.descriptionFile) }
+
+    func remember(_ newest: SealedHistory.Entry) { state.record(newest) }
+
+    func remember(description: Data) {
+        try? description.write(to: URL(filePath: state.descriptionFile), options: .atomic)
     }
 }
 

@@ -140,7 +140,7 @@ extension RemoteContainer {
         CoreDumps.forbid()
         do throws(KeyringError) {
             let keyring = try OpenKeyring(memory, store: store, notebook: KeyringFile(state: state))
-            let history = SealedHistory(keyring, newest: state.newestCommit) { state.record($0) }
+            let history = SealedHistory(keyring, notebook: HistoryFile(state: state))
             return SealedStore(store, keys: keyring, history: history)
         } catch {
             throw DaemonError(error, url: url)

@@ -18,6 +18,7 @@ final class EndorsedStream: Sendable {
     private let history: SealedHistory
     private let place: SealedHistory.Place
     private let key: String
+    private let read: SealedHistory.Reading
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -25,8 +26,9 @@ final class EndorsedStream: Sendable {
     ///   - sealed: What the source reads from.
     init(
         _ source: ByteStream, from sealed: HashedStream, _ history: SealedHistory, at place: SealedHistory.Place,
-        key: String
+        key: String, read: @escaping SealedHistory.Reading
     ) {
+        self.read = read
         self.source = source
         self.sealed = sealed
         self.history = history
@@ -55,7 +57,7 @@ final class EndorsedStream: Sendable {
         guard let endorsement = Endorsement(bytes: start) else {
             throw StoreError(.corrupt, key: key, "nobody has signed it")
         }
-        try await history.verify(endorsement, of: digest, hash: sealed.digest, at: place, key: key)
+        try await history.verify(endorsement, of: digest, hash: sealed.digest, at: place, key: key, read: read)
         return nil
     }
 }

@@ -22,6 +22,9 @@ package protocol HistoryAuthority: Sendable {
     /// `nil` for a device that may only read.
     var signer: HistorySigner? { get }
 
+    /// Whether a member may write under the newest version that is known here.
+    func mayWrite(_ member: UUID) -> Bool
+
     /// - Parameter ring: The version of the keyring under which something was written.
     /// - Returns: The Ed25519 key of a member who may write under that version.
     /// - Throws: ``StoreError`` with `corrupt` when there is no such version or member, or it may not write.
@@ -48,6 +51,8 @@ extension KeyringChain {
         }
         return writer.signingKey
     }
+
+    func mayWrite(_ member: UUID) -> Bool { newest.member(member)?.mayWrite ?? false }
 }
 
 /// Those of a keyring that does not change meanwhile.
@@ -62,6 +67,8 @@ struct KeyringAuthority: HistoryAuthority {
 
     var container: UUID { chain.newest.container }
 
+    func mayWrite(_ member: UUID) -> Bool { chain.mayWrite(member) }
+
     func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {
         try chain.signingKey(of: member, under: ring, key: key)
     }
@@ -70,7 +77,7 @@ struct KeyringAuthority: HistoryAuthority {
 extension KeyringChain {
     /// - Returns: `nil` for who may only read.
     func signer(_ author: KeyringChange.Author?) -> HistorySigner? {
-        guard let author, newest.member(author.device)?.mayChangeKeyring == true else { return nil }
+        guard let author, mayWrite(author.device) else { return nil }
         return HistorySigner(member: author.device, keys: author.keys, ring: pin)
     }
 }

@@ -14,7 +14,7 @@ package final class SealedHistory: Sendable {
         package let number: UInt64
         /// The SHA-256 of its sealed object.
         package let hash: Data
-        /// Under which version of the keyring it was written.
+        /// The newest version of the keyring under which it, or one before it, was written.
         let ring: Int
     }
 
@@ -23,18 +23,16 @@ package final class SealedHistory: Sendable {
 
     private let authority: any HistoryAuthority
     private let entries: Mutex<[UInt64: Entry]>
-    private let remember: @Sendable (Entry) -> Void
+    /// The SHA-256 of the container's description.
+    private let description: Mutex<Data?>
+    private let notebook: any HistoryNotebook
 
-    /// - Parameters:
-    ///   - newest: The last commit that was seen before this start.
-    ///   - remember: Keeps a commit that is the newest one.
-    package init(
-        _ authority: any HistoryAuthority, newest: Entry? = nil,
-        remember: @escaping @Sendable (Entry) -> Void = { _ in }
-    ) {
+    /// - Parameter notebook: Has what this device has seen before this start.
+    package init(_ authority: any HistoryAuthority, notebook: any HistoryNotebook = NoNotebook()) {
         self.authority = authority
-        self.remember = remember
-        entries = Mutex(newest.map { [$0.number: $0] } ?? [:])
+        self.notebook = notebook
+        entries = Mutex(notebook.newest.map { [$0.number: $0] } ?? [:])
+        description = Mutex(notebook.description)
     }
 
     // MARK: Keys
@@ -75,11 +73,13 @@ package final class SealedHistory: Sendable {
         case present, trimmed, missing
     }
 
-    /// - Parameter read: Reads an object, so that it is noted here.
+    /// Reads an object, so that it is noted here.
+    typealias Reading = @Sendable (_ key: String) async throws(StoreError) -> Found
+
     /// - Returns: What goes before the bytes.
     /// - Throws: ``StoreError`` with `denied` on a device that may only read.
     func endorsement(
-        of body: Body, at place: Place, key: String, read: (String) async throws(StoreError) -> Found
+        of body: Body, at place: Place, key: String, read: Reading
     ) async throws(StoreError) -> Endorsement {
         let number =
             switch place {
@@ -106,7 +106,7 @@ package final class SealedHistory: Sendable {
     ///
     /// - Returns: `nil` when nobody can know it: in a copy of a container whose log was trimmed.
     private func entry(
-        of number: UInt64, for key: String, _ read: (String) async throws(StoreError) -> Found
+        of number: UInt64, for key: String, _ read: Reading
     ) async throws(StoreError) -> Entry? {
         if let known = entry(number) { return known }
         switch try await read(Self.commitKey(number)) {
@@ -133,30 +133,70 @@ package final class SealedHistory: Sendable {
     /// - Throws: ``StoreError`` with `corrupt` when nobody who may write has signed it, or it does not follow from what
     ///   this device has seen.
     func verify(
-        _ endorsement: Endorsement, of digest: SHA256.Digest, hash: Data, at place: Place, key: String
+        _ endorsement: Endorsement, of digest: SHA256.Digest, hash: Data, at place: Place, key: String, read: Reading
     ) async throws(StoreError) {
         let signingKey = try await authority.signingKey(of: endorsement.signer, under: endorsement.ring, key: key)
         guard endorsement.isValid(of: digest, key: key, container: authority.container, signingKey: signingKey) else {
             throw StoreError(.corrupt, key: key, "its signature is wrong")
         }
-        let ring = endorsement.ring.number
         switch place {
-        case .description: break
+        case .description: try verifyDescription(Data(digest), endorsement, key)
         case .snapshot(let number):
-            if let known = entry(number), known.hash != endorsement.predecessor { throw Self.fork(number, key) }
-            add(Entry(number: number, hash: endorsement.predecessor, ring: ring))
+            try await verify(snapshot: number, endorsement, key, read)
+            add(Entry(number: number, hash: endorsement.predecessor, ring: endorsement.ring.number))
         case .commit(let number):
             if let known = entry(number), known.hash != hash { throw Self.fork(number, key) }
-            if let before = entry(number - 1) {
-                guard before.hash == endorsement.predecessor else { throw Self.fork(number - 1, key) }
-                guard before.ring <= ring else {
-                    throw StoreError(
-                        .corrupt, key: key,
-                        "it was written under keyring \(ring), although keyring \(before.ring) was known before")
-                }
+            if let before = entry(number - 1), before.hash != endorsement.predecessor {
+                throw Self.fork(number - 1, key)
             }
-            add(Entry(number: number, hash: hash, ring: ring))
+            try verifyRing(endorsement, upTo: number - 1, key)
+            add(Entry(number: number, hash: hash, ring: endorsement.ring.number))
         }
+    }
+
+    /// A snapshot takes the place of all commits up to its own: whoever could make one up would rewrite them.
+    ///
+    /// Who was revoked meanwhile may have made it before, or afterwards with the keys that he still has. It is refused
+    /// where a commit before it tells, and where it is not needed, since the log begins with its first commit.
+    private func verify(
+        snapshot number: UInt64, _ endorsement: Endorsement, _ key: String, _ read: Reading
+    ) async throws(StoreError) {
+        if entry(number) == nil, number > 1, try await read(Self.commitKey(number)) == .trimmed,
+            // Commits are trimmed from the first one on.
+            try await read(Self.commitKey(number - 1)) == .present
+        {
+            throw StoreError(.corrupt, key: key, "commit \(number) was trimmed, although the one before it was not")
+        }
+        if let known = entry(number), known.hash != endorsement.predecessor { throw Self.fork(number, key) }
+        try verifyRing(endorsement, upTo: number, key)
+        if !authority.mayWrite(endorsement.signer), try await read(Self.commitKey(1)) == .present {
+            throw StoreError(
+                .corrupt, key: key, "it is signed by a device that was revoked, and the log has all commits")
+        }
+    }
+
+    /// No version of the keyring is older than that of a commit before.
+    private func verifyRing(
+        _ endorsement: Endorsement, upTo number: UInt64, _ key: String
+    ) throws(StoreError) {
+        let (ring, known) = (endorsement.ring.number, ring(upTo: number))
+        guard known <= ring else {
+            throw StoreError(
+                .corrupt, key: key, "it was written under keyring \(ring), although keyring \(known) was known before")
+        }
+    }
+
+    /// What a device knows of the container's name and limits is changed by who may write now.
+    private func verifyDescription(
+        _ digest: Data, _ endorsement: Endorsement, _ key: String
+    ) throws(StoreError) {
+        let known = description.withLock { $0 }
+        guard known != digest else { return }
+        if known != nil, !authority.mayWrite(endorsement.signer) {
+            throw StoreError(.corrupt, key: key, "it was changed by a device that was revoked")
+        }
+        description.withLock { $0 = digest }
+        notebook.remember(description: digest)
     }
 
     private static func fork(_ number: UInt64, _ key: String) -> StoreError {
@@ -171,13 +211,26 @@ package final class SealedHistory: Sendable {
 
     private func entry(_ number: UInt64) -> Entry? { entries.withLock { $0[number] } }
 
+    /// The newest version of the keyring under which one of the first `number` commits is known to have been written.
+    private func ring(upTo number: UInt64) -> Int {
+        entries.withLock { Self.ring(upTo: number, $0) }
+    }
+
+    private static func ring(upTo number: UInt64, _ entries: [UInt64: Entry]) -> Int {
+        // Mostly the one before.
+        if let entry = entries[number] { return entry.ring }
+        return entries.values.filter { $0.number <= number }.max { $0.number < $1.number }?.ring ?? 0
+    }
+
     private func add(_ entry: Entry) {
-        let isNewest = entries.withLock { entries in
+        let newest = entries.withLock { entries -> Entry? in
             let newest = entries.keys.max() ?? 0
+            let known = Self.ring(upTo: entry.number, entries)
+            let entry = Entry(number: entry.number, hash: entry.hash, ring: max(entry.ring, known))
             entries[entry.number] = entry
             if entries.count > Self.entryLimit, let oldest = entries.keys.min() { entries[oldest] = nil }
-            return entry.number > newest
+            return entry.number > newest ? entry : nil
         }
-        if isNewest { remember(entry) }
+        if let newest { notebook.remember(newest) }
     }
 }

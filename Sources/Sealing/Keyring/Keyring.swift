@@ -10,7 +10,7 @@ package struct Keyring: Codable, Hashable, Sendable {
         /// Changes what the container holds, and the keyring.
         case writer
         case reader
-        /// Somebody who knows the passphrase or the recovery code: changes the keyring, and nothing else.
+        /// Somebody who knows the passphrase or the recovery code: a command writes for him on a device that is not enrolled.
         case person
     }
 
@@ -36,7 +36,8 @@ package struct Keyring: Codable, Hashable, Sendable {
             self.enrolledBy = enrolledBy
         }
 
-        var mayChangeKeyring: Bool { role != .reader && revokedAt == nil }
+        /// Whether it changes what the container holds, and the keyring.
+        var mayWrite: Bool { role != .reader && revokedAt == nil }
         var keys: DevicePublicKeys { DevicePublicKeys(agreement: agreementKey, signing: signingKey) }
         package var isDevice: Bool { role != .person }
     }

@@ -40,7 +40,7 @@ package struct KeyringChain: Sendable {
         self.bytes = bytes
         newest = try object.unverified()
         guard newest.number == 1, newest.previous == nil, newest.epoch == 1,
-            let founder = newest.member(newest.maker), founder.mayChangeKeyring, object.isSigned(by: founder.signingKey)
+            let founder = newest.member(newest.maker), founder.mayWrite, object.isSigned(by: founder.signingKey)
         else { throw .damaged("keyring 1 is not signed by its founder") }
         self.founder = founder.signingKey
         pin = Pin(number: 1, hash: KeyringObject.hash(bytes))
@@ -72,7 +72,7 @@ package struct KeyringChain: Sendable {
         guard ring.number == number, ring.container == newest.container, ring.previous == pin.hash else {
             throw .notDescended("keyring \(number) does not follow from keyring \(newest.number)")
         }
-        guard let maker = newest.member(ring.maker), maker.mayChangeKeyring, object.isSigned(by: maker.signingKey)
+        guard let maker = newest.member(ring.maker), maker.mayWrite, object.isSigned(by: maker.signingKey)
         else {
             throw .notDescended("keyring \(number) is not signed by a device that may change it")
         }

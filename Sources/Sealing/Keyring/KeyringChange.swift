@@ -47,7 +47,7 @@ package struct KeyringChange: Sendable {
 
     /// - Throws: ``KeyringError`` with `refused` when this device may not change the keyring.
     package init(of chain: KeyringChain, secrets: RingSecrets, author: Author) throws(KeyringError) {
-        guard let member = chain.newest.member(author.device), member.mayChangeKeyring else {
+        guard let member = chain.newest.member(author.device), member.mayWrite else {
             throw .refused("only a device that may write can change the keyring: do it on one of those")
         }
         self.chain = chain

@@ -67,6 +67,8 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
 
     package var signer: HistorySigner? { state.withLock { $0.chain }.signer(memory.author(at: 0)) }
 
+    package func mayWrite(_ member: UUID) -> Bool { state.withLock { $0.chain }.mayWrite(member) }
+
     package func signingKey(
         of member: UUID, under ring: KeyringChain.Pin, key: String
     ) async throws(StoreError) -> Data {

@@ -54,6 +54,8 @@ private struct OnlyWriter: HistoryAuthority {
     var container: UUID { keys.container }
     var signer: HistorySigner? { HistorySigner(member: Self.member, keys: Self.keys, ring: Self.ring) }
 
+    func mayWrite(_ member: UUID) -> Bool { member == Self.member }
+
     func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {
         guard member == Self.member, ring == Self.ring else { throw StoreError(.corrupt, key: key, "not signed here") }
         return Self.keys.publicKeys.signing
