@@ -874,26 +874,41 @@ class Sealed:
         return plain if plain >= 0 and segments == segment_count(plain) else max(1, size)
 
     def open(self, key: str) -> IO[bytes]:
-        file, body = tempfile.TemporaryFile(prefix="restore-"), hashlib.sha256()
-        while data := self.read_sealed(key, file.tell(), STEP_BYTE_COUNT):
-            body.update(data[max(0, ENDORSEMENT.size - file.tell()) :])
-            file.write(data)
+        """An object as in a plain container: what stands before its bytes is checked, and is not in the file."""
+        file = tempfile.TemporaryFile(prefix="restore-")
+        try:
+            self.copy_signed(key, file)
+        except BaseException:
+            file.close()
+            raise
         file.seek(0)
+        return file
+
+    def copy_signed(self, key: str, file: IO[bytes]) -> None:
+        limit = SNAPSHOT_BYTE_LIMIT if key.startswith("snapshot/") else OBJECT_BYTE_LIMIT
+        body, start, position = hashlib.sha256(), b"", 0
+        while data := self.read_sealed(key, position, STEP_BYTE_COUNT):
+            position += len(data)
+            if position > ENDORSEMENT.size + limit:
+                raise Damage(f"{key}: longer than {limit} bytes")
+            missing = ENDORSEMENT.size - len(start)
+            start, data = start + data[:missing], data[missing:]
+            body.update(data)
+            file.write(data)
         # An empty one takes the place of a commit that was trimmed.
-        if SIGNED_KEY.fullmatch(key) and (start := file.read(ENDORSEMENT.size)):
+        if start:
+            digest = hashlib.sha256()
             with self.base.open(self.stored(key)) as sealed:
-                digest = hashlib.sha256()
                 while data := sealed.read(STEP_BYTE_COUNT):
                     digest.update(data)
             self.authority.check(key, start, body.digest(), digest.digest(), self.container_id)
-        return file
 
     def read(self, key: str, offset: int, count: int) -> bytes:
         if not SIGNED_KEY.fullmatch(key):
             return self.read_sealed(key, offset, count)
         # Signed as a whole.
         with self.open(key) as file:
-            file.seek(offset, os.SEEK_CUR)
+            file.seek(offset)
             return file.read(count)
 
     def read_sealed(self, key: str, offset: int, count: int) -> bytes:

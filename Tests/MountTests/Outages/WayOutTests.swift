@@ -183,6 +183,39 @@ extension RealMount {
         }
 
         @Test(.needsCryptography)
+        func `restore.py rebuilds an encrypted container whose log was trimmed`() async throws {
+            try await MountedContainer.with(devices: [], isEncrypted: false) { container in
+                let directory = container.directory
+                let (generated, sealed, code) = (directory + "/generated", directory + "/sealed", directory + "/code")
+                let passphrase = "a passphrase of some length"
+                // It has a snapshot of commit 1, which is trimmed.
+                try await Command.check(
+                    [
+                        Requirement.sources + "/scripts/generate-container", generated, "--items", "50",
+                        "--directories", "5",
+                    ])
+                try await Command.script(#"printf '%s\n' "$2" > "$1/passphrase""#, directory, passphrase)
+                try await container.dewpoint([
+                    "container", "copy", "file://" + generated, "file://" + sealed, "--encrypt",
+                    "--new-passphrase-file", directory + "/passphrase", "--recovery-file", code,
+                ])
+                let plain = directory + "/plain"
+                try #require(try await restore("", generated, plain).succeeded)
+                let secrets = [passphrase, try String(contentsOfFile: code, encoding: .utf8)]
+                for (index, secret) in secrets.enumerated() {
+                    let secret = secret.trimmingCharacters(in: .newlines)
+                    let output = "\(directory)/output-\(index)"
+                    let restored = try await restore(secret, sealed, output)
+                    #expect(restored.succeeded && restored.errors.isEmpty, "\(restored.errors)")
+                    #expect(restored.output.contains("commit 1: 50 items; restored 45 files"), "\(restored.output)")
+                    try await Command.script(#"diff -r "$1" "$2""#, plain, output)
+                    let verified = try await restore(secret, sealed, "--verify-only")
+                    #expect(verified.succeeded && verified.output.contains("verified 45 files"), "\(verified.errors)")
+                }
+            }
+        }
+
+        @Test(.needsCryptography)
         func `restore.py restores nothing by a wrong passphrase, and nothing that was changed`() async throws {
             try await MountedContainer.with(isEncrypted: true) { container in
                 let (a, directory) = (container.a, container.directory)
