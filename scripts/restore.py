@@ -809,7 +809,8 @@ def read_secret(passphrase_file: str | None) -> Secret:
     try:
         if passphrase_file is not None:
             with open(passphrase_file, "rb") as file:
-                text = file.readline(2 * PASSPHRASE_BYTE_LIMIT).rstrip(b"\r\n")
+                # Without its end, of which one CR is a part: further ones are the passphrase's.
+                text = re.sub(rb"\r?\n?\Z", b"", file.readline(2 * PASSPHRASE_BYTE_LIMIT))
         else:
             # Without a terminal, it would read from standard input.
             warnings.simplefilter("error", getpass.GetPassWarning)

@@ -93,4 +93,23 @@ import Testing
         #expect(result.status == 1)
         #expect(result.errors == "the passphrase is not UTF-8, as it must be\n")
     }
+
+    @Test(
+        .enabled(if: hasCryptography, "python3-cryptography is not installed; scripts/dependencies test installs it"),
+        arguments: [("", 0), ("\n", 0), ("\r\n", 0), ("\r", 0), ("\r\r\n", 1), ("\r\r", 1)])
+    func `restore.py takes one end of a line from a passphrase, as Dewpoint does`(
+        end: String, status: Int32
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let file = directory.file("secret")
+        try Data((try Self.secrets()[0] + end).utf8).write(to: URL(filePath: file))
+        let result = try await Program.result(of: [
+            Self.python, sources.appending(path: "scripts/restore.py").path,
+            try Self.fixtures().appending(path: "encrypted").path, "--verify-only", "--passphrase-file", file,
+        ])
+        #expect(result.status == status, "\(result.errors)")
+        #expect(result.errors.hasPrefix("the passphrase or recovery code is wrong") == (status == 1))
+    }
 }
