@@ -14,7 +14,9 @@ code: the first line of FILE, or the environment variable DEWPOINT_PASSPHRASE, o
 It follows the page "The container format" and shares no code with Dewpoint: the way out for those who no longer want or
 have it, and an independent check of those who do. The container is only read. OUTPUT_DIR must be missing or empty, and
 nothing outside of it is written, whatever names the container has. What is damaged or cannot be read is reported and left
-out, and the rest is restored. Objects are regular files: links, pipes and devices in the container are damage.
+out, and the rest is restored. Objects are regular files: links, pipes and devices in the container are damage. So is, in an
+encrypted one, what a device or passphrase that was revoked has signed and the rest contradicts; what only such a one has
+signed, and nothing confirms, is restored, and named by a line that begins with "note:".
 
 Exit status: 0 when all is well, 1 when something was damaged or could not be restored, 2 for wrong arguments.
 """
@@ -24,11 +26,13 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import bisect
 import errno
 import getpass
 import hashlib
 import hmac
 import importlib.util
+import io
 import json
 import os
 import re
@@ -724,15 +728,32 @@ def scrypt(passphrase: bytes, slot: dict[str, Any]) -> bytes:
     return hashlib.scrypt(passphrase, salt=salt, n=rounds, r=block, p=parallelism, maxmem=SCRYPT_BYTE_LIMIT, dklen=32)
 
 
+class Entry(NamedTuple):
+    """A commit or snapshot, signed by a member who might write under its version of the keyring."""
+
+    key: str
+    signer: str
+    version: int
+    predecessor: bytes
+    # The hash of the sealed object.
+    hash: bytes
+
+    @property
+    def is_snapshot(self) -> bool:
+        return self.key.startswith("snapshot/")
+
+    @property
+    def number(self) -> int:
+        return int(self.key[-20:])
+
+
 class Authority:
-    """Who might write when, and what the newest commit was that was read: each has the hash of the one before."""
+    """Who might write when."""
 
     def __init__(self) -> None:
         # Of each version: the hash of its object, its epoch, and how many members it had: they are only added.
         self.versions: list[tuple[bytes, int, int]] = []
         self.members: dict[str, Member] = {}
-        # Number, hash of the sealed object, and the version of the keyring under which it was written.
-        self.newest = (0, bytes(32), 0)
 
     def add(self, ring: Keyring) -> None:
         self.versions.append((ring.hash, ring.epoch, len(ring.members)))
@@ -742,39 +763,271 @@ class Authority:
         """The key of a member who might write under a version of the keyring."""
         if not 1 <= version <= len(self.versions) or self.versions[version - 1][0] != digest:
             raise Damage(f"it was written under a keyring {version} that is not in the container")
-        _, epoch, count = self.versions[version - 1]
+        _, _, count = self.versions[version - 1]
         writer = self.members.get(signer)
         if writer is None or signer not in list(self.members)[:count]:
             raise Damage("it is signed by somebody who was no member")
-        if writer.role == "reader" or (writer.revoked_at is not None and writer.revoked_at <= epoch):
+        if writer.role == "reader" or self.was_revoked(signer, version):
             raise Damage(f"it is signed by {writer.name}, which might not write")
         return writer.signing_key
 
-    def check(self, key: str, start: bytes, body: bytes, sealed: bytes, container_id: uuid.UUID) -> None:
-        """Checks what stands before the bytes of a commit or snapshot, given the hashes of these and of the object."""
+    def was_revoked(self, signer: str, version: int) -> bool:
+        """Whether a member was revoked when a version of the keyring was made."""
+        revoked_at = self.members[signer].revoked_at
+        return revoked_at is not None and revoked_at <= self.versions[version - 1][1]
+
+    def former(self, signer: str) -> str | None:
+        """The name of a member who was revoked until now, and still has all keys of before."""
+        writer = self.members[signer]
+        return None if writer.revoked_at is None else writer.name
+
+    def check(self, key: str, start: bytes, body: bytes, container_id: uuid.UUID) -> tuple[str, int, bytes]:
+        """Checks what stands before the bytes of an object, given the hash of these.
+
+        Returns who signed it, under which version of the keyring, and after what.
+        """
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric import ed25519
 
         if len(start) != ENDORSEMENT.size or not start.startswith(b"DEWSIGN\2"):
             raise Damage(f"{key}: nobody has signed it")
-        _, signer, version, ring, predecessor, signature = ENDORSEMENT.unpack(start)
+        _, member_id, version, ring, predecessor, signature = ENDORSEMENT.unpack(start)
+        signer = str(uuid.UUID(bytes=member_id))
         statement = b"dewpoint history v2\0" + container_id.bytes + start[8:96] + body + key.encode()
         try:
-            signing_key = self.signing_key(str(uuid.UUID(bytes=signer)), version, ring)
+            signing_key = self.signing_key(signer, version, ring)
             ed25519.Ed25519PublicKey.from_public_bytes(signing_key).verify(signature, statement)
         except Damage as damage:
             raise Damage(f"{key}: {damage}")
         except (InvalidSignature, ValueError):
             raise Damage(f"{key}: its signature is wrong")
-        if key == "container.json":
-            return
-        number, before = int(key[-20:]), self.newest
-        if key.startswith("snapshot/"):
-            self.newest = (number, predecessor, version)
-            return
-        if before[0] == number - 1 and (before[1] != predecessor or before[2] > version):
-            raise Damage(f"{key}: it does not follow from the commit before it")
-        self.newest = (number, sealed, version)
+        return signer, version, predecessor
+
+
+def commit_key(number: int) -> str:
+    return f"log/{number:020}"
+
+
+def snapshot_key(number: int) -> str:
+    return f"snapshot/{number:020}"
+
+
+class History:
+    """What the commits and snapshots of an encrypted container say of each other.
+
+    A member who was revoked, as a device or a former passphrase, keeps the keys of before. With the keys to the store, he
+    can seal and sign what looks as old as they are. So nothing is believed that was written under an older keyring than
+    something before it; and of what former members signed, nothing that the others contradict.
+    """
+
+    def __init__(self, container: Sealed) -> None:
+        self.container = container
+        self.authority = container.authority
+        # What was read last, and the number and hash of the commit to which it leads.
+        self.newest: Entry | None = None
+        self.end = (0, bytes(32))
+        self.entries: dict[str, Entry | None] = {}
+        self.refused: dict[str, str] = {}
+        self.vouched: dict[int, bool] = {}
+        self.reaches: dict[int, int] = {}
+        # Of all commits and snapshots, in order: number and whether it is a snapshot; the version of the keyring that it
+        # names, 0 if that is known to be false; and the highest ones up to it, of commits and of snapshots.
+        self.places: list[tuple[int, bool]] | None = None
+        self.versions: list[int] = []
+        self.highest: list[tuple[int, int]] = []
+
+    def take(self, entry: Entry) -> None:
+        """Checks a commit or snapshot against all others, and goes on to it."""
+        reason = self.objection(entry)
+        if reason is not None:
+            raise Damage(f"{entry.key}: {reason}")
+        if entry.is_snapshot:
+            self.end = (entry.number, entry.predecessor)
+        else:
+            if self.end[0] == entry.number - 1 and self.end[1] != entry.predecessor:
+                raise Damage(f"{entry.key}: it does not follow from the commit before it")
+            self.end = (entry.number, entry.hash)
+        self.newest = entry
+
+    def entry(self, key: str) -> Entry | None:
+        """A commit or snapshot; None when it is not there, is empty, or nobody has signed it who might."""
+        if key not in self.entries:
+            try:
+                self.entries[key] = self.container.copy_signed(key, None)
+            except (Damage, OSError):
+                self.entries[key] = None
+        return self.entries[key]
+
+    def accepted(self, key: str) -> Entry | None:
+        entry = self.entry(key)
+        return None if entry is None or self.objection(entry) is not None else entry
+
+    def objection(self, entry: Entry) -> str | None:
+        """Why it is not believed, although it is signed."""
+        if entry.key in self.refused:
+            return self.refused[entry.key]
+        # All that there is was written under the same keyring, of which nobody is revoked.
+        if len(self.authority.versions) == 1:
+            return None
+        witness = self.witness(entry)
+        if witness is not None and (entry.is_snapshot or not self.is_vouched(entry)):
+            return (
+                f"it was written under keyring {entry.version}, although {witness.key} had been under keyring "
+                f"{witness.version}: somebody may have made it up with keys that were revoked"
+            )
+        name = self.authority.former(entry.signer)
+        if name is None:
+            return None
+        # What follows has the hash of the commit.
+        after = self.entry(commit_key(entry.number + 1))
+        if entry.is_snapshot:
+            own = self.entry(commit_key(entry.number))
+            if (own and own.hash != entry.predecessor) or (after and after.predecessor != entry.predecessor):
+                return f"it is signed by {name}, which was revoked, and is not of the commit {entry.number} of the log"
+        elif after and after.predecessor != entry.hash and self.outranks(after, entry):
+            return f"it is signed by {name}, which was revoked, and {after.key} follows another one"
+        return None
+
+    def outranks(self, one: Entry, other: Entry) -> bool:
+        """Whether its signer was still a member when the other's was not any more."""
+        return self.authority.former(one.signer) is None or self.authority.was_revoked(other.signer, one.version)
+
+    def witness(self, entry: Entry) -> Entry | None:
+        """Something before, written under a later version of the keyring.
+
+        A snapshot of an earlier commit may rightly be so, as it is made later than the commit; but not when its signer
+        knew that the other's was revoked.
+        """
+        if self.places is None:
+            self.places = self.survey()
+            self.find_highest(self.places)
+        end = bisect.bisect_left(self.places, (entry.number, entry.is_snapshot))
+        if end == 0 or not any(self.contradicts(entry, *claim) for claim in zip(self.highest[end - 1], (False, True))):
+            return None
+        for index in range(end):
+            number, is_snapshot = self.places[index]
+            if self.contradicts(entry, self.versions[index], is_snapshot):
+                found = self.entry(snapshot_key(number) if is_snapshot else commit_key(number))
+                if found is not None:
+                    return found
+                self.versions[index] = 0
+        self.find_highest(self.places)
+        return None
+
+    def contradicts(self, entry: Entry, version: int, is_snapshot: bool) -> bool:
+        """Whether something before, under this version, is a witness."""
+        return version > entry.version and (not is_snapshot or self.authority.was_revoked(entry.signer, version))
+
+    def find_highest(self, places: list[tuple[int, bool]]) -> None:
+        self.highest = []
+        commits = snapshots = 0
+        for version, (_, is_snapshot) in zip(self.versions, places):
+            if is_snapshot:
+                snapshots = max(snapshots, version)
+            else:
+                commits = max(commits, version)
+            self.highest.append((commits, snapshots))
+
+    def survey(self) -> list[tuple[int, bool]]:
+        """Reads what all commits and snapshots say of themselves. Their signatures are verified when it matters."""
+        claims = []
+        for prefix in "log", "snapshot":
+            try:
+                names = self.container.base.sizes(prefix)
+            except Damage:
+                continue
+            for name in names:
+                if not re.fullmatch("[0-9]{20}", name) or not 0 < int(name) <= HIGHEST_NUMBER:
+                    continue
+                try:
+                    start = self.container.read_sealed(f"{prefix}/{name}", 0, ENDORSEMENT.size)
+                except (Damage, OSError):
+                    continue
+                if len(start) == ENDORSEMENT.size:
+                    version = ENDORSEMENT.unpack(start)[2]
+                    known = version if version <= len(self.authority.versions) else 0
+                    claims.append((int(name), prefix == "snapshot", known))
+        claims.sort()
+        self.versions = [version for _, _, version in claims]
+        return [(number, is_snapshot) for number, is_snapshot, _ in claims]
+
+    def is_vouched(self, entry: Entry) -> bool:
+        """Whether somebody who is a member has gone on from a commit, by way of all in between."""
+        path, result = [], False
+        while True:
+            if entry.number in self.vouched:
+                result = self.vouched[entry.number]
+                break
+            path.append(entry.number)
+            after = self.entry(commit_key(entry.number + 1))
+            if after is None or after.predecessor != entry.hash:
+                break
+            if self.authority.former(after.signer) is None:
+                result = True
+                break
+            entry = after
+        self.vouched.update(dict.fromkeys(path, result))
+        return result
+
+    def order(self, numbers: list[int]) -> list[int]:
+        """In which order to try snapshots, given the newest first. 0 is the log from its beginning on.
+
+        What a former member has signed is tried when the others have nothing that leads as far: what is in it, no hash
+        in a commit tells.
+        """
+        tried: list[int] = []
+        if all(member.revoked_at is None for member in self.authority.members.values()):
+            return numbers
+        while numbers:
+            top = self.accepted(snapshot_key(numbers[0]))
+            if top is not None:
+                name = self.authority.former(top.signer)
+                if name is None:
+                    break
+                base, end = self.other_base(top, numbers[1:])
+                if end == top.number:
+                    return [*tried, base, *numbers]
+                # Without it, all before the first commit would be lost.
+                if end == 0 or not self.has_gap(top):
+                    break
+                self.refused[top.key] = (
+                    f"it is signed by {name}, which was revoked, and commits below it are gone that trimming leaves"
+                )
+            tried.append(numbers[0])
+            numbers = numbers[1:]
+        return tried + numbers
+
+    def other_base(self, top: Entry, numbers: list[int]) -> tuple[int, int]:
+        """Where to begin instead, with a snapshot of a member or none, and how far the log leads from there."""
+        best = (0, 0)
+        for number in [*numbers, 0]:
+            entry = self.accepted(snapshot_key(number)) if number else None
+            if number and (entry is None or self.authority.former(entry.signer) is not None):
+                continue
+            end = min(self.reach(number), top.number)
+            if end == top.number:
+                return number, end
+            best = max(best, (number, end), key=lambda one: one[1])
+        return best
+
+    def reach(self, number: int) -> int:
+        """The last of the commits that go on from another one, none missing."""
+        if number not in self.reaches:
+            end = number
+            while self.accepted(commit_key(end + 1)) is not None:
+                end += 1
+            self.reaches[number] = end
+        return self.reaches[number]
+
+    def has_gap(self, snapshot: Entry) -> bool:
+        """Whether commits up to a snapshot's are missing as none are that were trimmed.
+
+        Trimming begins with the oldest, and leaves the commit of the newest snapshot, or the one after it.
+        """
+        if not any(self.accepted(commit_key(number)) for number in (snapshot.number, snapshot.number + 1)):
+            return True
+        first = next((number for number, is_snapshot in self.places or [] if not is_snapshot), snapshot.number)
+        return first <= snapshot.number and self.reach(first - 1) < snapshot.number
 
 
 def read_keyring(container: Container, container_id: uuid.UUID, secret: Secret) -> tuple[dict[int, bytes], Authority]:
@@ -850,6 +1103,7 @@ class Sealed:
         self.container_id = container_id
         self.epoch_keys = epoch_keys
         self.authority = authority
+        self.history = History(self)
         # Of each object: its key in the store, what its segments are encrypted with, its length, and that with padding.
         self.headers: dict[str, tuple[str, bytes, int, int]] = {}
         # The segments opened last.
@@ -878,14 +1132,17 @@ class Sealed:
         """An object as in a plain container: what stands before its bytes is checked, and is not in the file."""
         file = tempfile.TemporaryFile(prefix="restore-")
         try:
-            self.copy_signed(key, file)
+            entry = self.copy_signed(key, file)
+            if entry is not None and key != "container.json":
+                self.history.take(entry)
         except BaseException:
             file.close()
             raise
         file.seek(0)
         return file
 
-    def copy_signed(self, key: str, file: IO[bytes]) -> None:
+    def copy_signed(self, key: str, file: IO[bytes] | None) -> Entry | None:
+        """Verifies a signed object, and copies its bytes to `file`, if there is one; None for an empty object."""
         limit = SNAPSHOT_BYTE_LIMIT if key.startswith("snapshot/") else OBJECT_BYTE_LIMIT
         body, start, position = hashlib.sha256(), b"", 0
         while data := self.read_sealed(key, position, STEP_BYTE_COUNT):
@@ -895,14 +1152,17 @@ class Sealed:
             missing = ENDORSEMENT.size - len(start)
             start, data = start + data[:missing], data[missing:]
             body.update(data)
-            file.write(data)
+            if file is not None:
+                file.write(data)
         # An empty one takes the place of a commit that was trimmed.
-        if start:
-            digest = hashlib.sha256()
-            with self.base.open(self.stored(key)) as sealed:
-                while data := sealed.read(STEP_BYTE_COUNT):
-                    digest.update(data)
-            self.authority.check(key, start, body.digest(), digest.digest(), self.container_id)
+        if not start:
+            return None
+        endorsement = self.authority.check(key, start, body.digest(), self.container_id)
+        digest = hashlib.sha256()
+        with self.base.open(self.stored(key)) as sealed:
+            while data := sealed.read(STEP_BYTE_COUNT):
+                digest.update(data)
+        return Entry(key, *endorsement, digest.digest())
 
     def read(self, key: str, offset: int, count: int) -> bytes:
         if not SIGNED_KEY.fullmatch(key):
@@ -1259,7 +1519,7 @@ class Restore:
             if number < expected:
                 continue
             if number in trimmed:
-                self.damaged(f"commit {number} was trimmed, but no readable snapshot covers it")
+                self.report_trimmed(number)
                 self.nonce = None
                 expected = number + 1
                 continue
@@ -1276,15 +1536,39 @@ class Restore:
             self.damaged(f"log: it ends at commit {expected - 1}, before commit {at}")
         if expected == 1 and at is None and (self.sizes("packs") or self.sizes("manifests")):
             self.damaged("log: there are bytes of files, but neither a commit nor a snapshot that can be read")
+        if at is None:
+            self.note_newest()
         return expected - 1
+
+    def report_trimmed(self, number: int) -> None:
+        try:
+            # In an encrypted container, that it is empty was told from its length.
+            read_object(self.container, commit_key(number))
+            self.damaged(f"commit {number} was trimmed, but no readable snapshot covers it")
+        except (Damage, OSError) as error:
+            self.damaged(f"commit {number}: {error}")
+
+    def note_newest(self) -> None:
+        """Says so when the newest commit is of somebody who may have made it up since he was revoked."""
+        if not isinstance(self.container, Sealed):
+            return
+        newest = self.container.history.newest
+        if newest is not None and not newest.is_snapshot:
+            name = self.container.authority.former(newest.signer)
+            if name is not None:
+                self.note(f"{newest.key} is signed by {name}, which was revoked: nothing later confirms it")
 
     def read_newest_snapshot(self, at: int | None) -> int:
         """Takes the items of the newest snapshot that can be read, and returns its number; 0 when there is none."""
         names = self.sizes("snapshot")
         numbers = sorted((int(name) for name in names if re.fullmatch("[0-9]{20}", name)), reverse=True)
+        numbers = [number for number in numbers if 0 < number <= HIGHEST_NUMBER and (at is None or number <= at)]
+        if isinstance(self.container, Sealed):
+            numbers = self.container.history.order(numbers)
         for number in numbers:
-            if not 0 < number <= HIGHEST_NUMBER or (at is not None and number > at):
-                continue
+            # The log from its beginning on is better than what is left.
+            if number == 0:
+                return 0
             try:
                 self.items = self.read_snapshot(number)
                 return number
@@ -1294,15 +1578,34 @@ class Restore:
         return 0
 
     def read_snapshot(self, number: int) -> dict[str, Item]:
-        key = f"snapshot/{number:020}"
+        key = snapshot_key(number)
         with tempfile.NamedTemporaryFile(prefix="restore-") as file:
             with self.container.open(key) as source:
                 unpack_snapshot(source, file, key)
             database = open_snapshot(file.name)
             try:
-                return self.read_rows(database, number)
+                items = self.read_rows(database, number)
             finally:
                 database.close()
+        if isinstance(self.container, Sealed):
+            self.check_former(key, number, self.container)
+        return items
+
+    def check_former(self, key: str, number: int, container: Sealed) -> None:
+        """Checks that a former member who signed a snapshot has read its commit, as far as what follows shows it."""
+        entry = container.history.newest
+        name = container.authority.former(entry.signer) if entry is not None else None
+        if name is None:
+            return
+        after = commit_key(number + 1)
+        if container.history.accepted(after) is not None:
+            with io.BytesIO() as file:
+                container.copy_signed(after, file)
+                commit = parse(gunzip(file.getvalue(), after, COMMIT_TEXT_BYTE_LIMIT, COMMIT_SIGN_LIMIT), after)
+            previous = identifier(commit, "previous") if commit.get("previous") is not None else None
+            if previous is not None and previous != self.nonce:
+                raise Damage(f"{key}: it is signed by {name}, which was revoked, and {after} is not based on it")
+        self.note(f"{key} is signed by {name}, which was revoked: nothing else shows what was in the container then")
 
     def read_rows(self, database: sqlite3.Connection, number: int) -> dict[str, Item]:
         meta = dict(database.execute("SELECT key, value FROM meta"))
@@ -1325,7 +1628,7 @@ class Restore:
         return items
 
     def apply(self, number: int) -> None:
-        key = f"log/{number:020}"
+        key = commit_key(number)
         commit = parse(gunzip(read_object(self.container, key), key, COMMIT_TEXT_BYTE_LIMIT, COMMIT_SIGN_LIMIT), key)
         check_format(commit, key)
         if member(commit, "sequence", int) != number:

@@ -216,6 +216,20 @@ extension RealMount {
         }
 
         @Test(.needsCryptography)
+        func `restore.py takes nothing that former members made up, and all that they had written before`() async throws
+        {
+            let directory = FileManager.default.temporaryDirectory.appending(path: "histories-\(UUID())").path
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: directory) }
+            let result = try await Command.run(
+                [
+                    Requirement.python, Requirement.sources + "/Tests/MountTests/Drivers/sealed_histories.py",
+                    "--restore", Requirement.sources + "/scripts/restore.py", "--work", directory,
+                ], limit: .seconds(300))
+            #expect(result.succeeded && result.output == "18 cases\n", "\(result.output)\(result.errors)")
+        }
+
+        @Test(.needsCryptography)
         func `restore.py restores nothing by a wrong passphrase, and nothing that was changed`() async throws {
             try await MountedContainer.with(isEncrypted: true) { container in
                 let (a, directory) = (container.a, container.directory)
