@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Model
 import Remote
+import Synchronization
 import TestStores
 import Testing
 
@@ -181,6 +182,31 @@ import Testing
         #expect(await reason { _ = try await read(commit(3), in: here) } == "nobody has signed it")
     }
 
+    @Test func `a device that has learnt of its revocation writes nothing more, however often it tries`() async throws {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        let notebook = Restless()
+        let keyring = try OpenKeyring(ben.memory, store: base, notebook: notebook)
+        let there = SealedStore(base, keys: keyring, history: SealedHistory(keyring))
+        try await write(1, "one", in: there)
+        var container = try await open(anna)
+        let bensID = try #require(ben.memory.device)
+        try await container.change(time: 3) { change throws(KeyringError) in try change.revoke(bensID) }
+        notebook.changed.store(true, ordering: .relaxed)
+        for _ in 1...3 {
+            await #expect(throws: StoreError.self) { try await write(2, "two", in: there) }
+            notebook.changed.store(false, ordering: .relaxed)
+        }
+        await #expect(throws: StoreError(.notFound, key: commit(2))) { _ = try await stored(commit(2)) }
+    }
+
+    private final class Restless: KeyringNotebook {
+        let changed = Atomic(false)
+        func remember(_ memory: KeyringMemory) {}
+        func hasChanged() -> Bool { changed.load(ordering: .relaxed) }
+        func forget() {}
+    }
+
     /// Whoever was revoked, or knows a former passphrase, has keys of before, and may have the store.
     @Test func `a snapshot that a revoked device makes up is refused`() async throws {
         let anna = try await anna()
@@ -236,6 +262,26 @@ import Testing
         }
         // A new device can only know that the history ends before the revocation, as after a snapshot that Ben made then.
         #expect(await refusal(4, try anna.start()) == nil)
+    }
+
+    @Test func `a snapshot under a new keyring leaves commits good of who did not know it yet`() async throws {
+        let anna = try await anna()
+        let ben = try await enrolled("ben", by: anna)
+        let (here, there) = (try anna.start(), try ben.start())
+        try await write(1, "one", in: here)
+        #expect(try await read(commit(1), in: there) == "one")
+        // Ben's device has just looked for keyrings.
+        try await write(2, "two", in: there)
+        var container = try await open(anna)
+        try await container.change(time: 3) { change throws(KeyringError) in change.rotate() }
+        let snapshot = SealedHistory.snapshotKey(2)
+        try await container.store.create(snapshot, .bytes(Array("tree".utf8)))
+        try await write(3, "three", in: there)
+        let new = try anna.start()
+        #expect(try await read(snapshot, in: new) == "tree")
+        #expect(try await read(commit(3), in: new) == "three")
+        #expect(try await read(snapshot, in: here) == "tree")
+        #expect(try await read(commit(3), in: here) == "three")
     }
 
     @Test func `a description that a revoked device has changed is refused by who knows another`() async throws {

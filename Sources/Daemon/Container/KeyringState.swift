@@ -65,27 +65,46 @@ extension StateDirectory {
 
     /// Keeps what opens the container, unless a newer version is kept already.
     package func record(_ memory: KeyringMemory) throws(DaemonError) {
+        do {
+            let lock = try lockKeyring()
+            try withExtendedLifetime(lock) { try write(memory) }
+        } catch let error as FileError {
+            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(error.detail)")
+        } catch {
+            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(error.localizedDescription)")
+        }
+    }
+
+    private func write(_ memory: KeyringMemory) throws {
         if let known = try? keyring(), known.container == memory.container, known.device == memory.device,
             let (old, new) = try? (known.number(), memory.number()), old >= new
         {
             return
         }
         let new = "\(keyringFile).new"
-        do {
-            let data = try JSONEncoder().encode(memory)
-            try? FileManager.default.removeItem(atPath: new)  // left behind by a crash
-            let file = try Descriptor(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-            try [UInt8](data).withBytes { bytes throws(FileError) in try file.append(bytes) }
-            try file.synchronize()
-            try SystemCalls.check("rename") { rename(new, keyringFile) }
-            // Who was told that the device is enrolled is not asked again after a power failure.
-            try Descriptor(path).synchronize()
-        } catch let error as FileError {
-            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(String(cString: strerror(error.errno)))")
-        } catch {
-            throw DaemonError(.failed, "\(keyringFile) cannot be written: \(error.localizedDescription)")
-        }
+        let data = try JSONEncoder().encode(memory)
+        try? FileManager.default.removeItem(atPath: new)  // left behind by a crash
+        let file = try Descriptor(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        try [UInt8](data).withBytes { bytes throws(FileError) in try file.append(bytes) }
+        try file.synchronize()
+        try SystemCalls.check("rename") { rename(new, keyringFile) }
+        // Who was told that the device is enrolled is not asked again after a power failure.
+        try Descriptor(path).synchronize()
     }
+
+    /// The daemon and commands write the same files. The lock ends with its descriptor.
+    private func lockKeyring() throws(FileError) -> Descriptor {
+        let file = try Descriptor("\(path)/keyring.lock", O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        for _ in 0..<Self.lockAttempts {
+            if try file.lock() { return file }
+            usleep(Self.lockPause)
+        }
+        throw FileError(.busy, "another command has been writing it for two seconds")
+    }
+
+    /// How often, and after which pause in microseconds: two seconds in all, of which writing needs some milliseconds.
+    private static let lockAttempts = 200
+    private static let lockPause: UInt32 = 10_000
 }
 
 /// `history.json` and `description.sha256`, for a device that follows an encrypted container.

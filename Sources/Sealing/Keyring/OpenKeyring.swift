@@ -49,6 +49,8 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
             if try await rings.extend(&chain) { try take(chain) }
             state.withLock { $0.lastLook = .now }
         } catch {
+            // What could not be followed is looked for again before anything is written.
+            state.withLock { $0.lastLook = nil }
             // Verified: only a member can have taken the keys away. So the next start asks for the passphrase.
             if error == .notEnrolled { notebook.forget() }
             throw error.storeError(key: rings.key(chain.newest.number + 1))
