@@ -69,24 +69,11 @@ extension ControlSession {
         _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
         onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
     ) async throws(ClaimFailure) -> GrantedClaim {
-        let wait = Mutex<(number: UInt64?, isCancelled: Bool)>((nil, false))
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { (answer: CheckedContinuation<Result<GrantedClaim, ClaimFailure>, Never>) in
-                let number = claim(request, onProgress: onProgress, onLoss: onLoss) { answer.resume(returning: $0) }
-                let isCancelled = wait.withLock { wait in
-                    wait.number = number
-                    return wait.isCancelled
-                }
-                // Cancelled before the claim had a number.
-                if isCancelled { abandon(number) }
-            }
-        } onCancel: {
-            let number = wait.withLock { wait in
-                wait.isCancelled = true
-                return wait.number
-            }
-            if let number { abandon(number) }
-        }.get()
+        try await ClaimWait.run { completion in
+            claim(request, onProgress: onProgress, onLoss: onLoss, completion: completion)
+        } abandon: {
+            abandon($0)
+        }
     }
 
     /// Releases a claim, and waits until the claims waiting for it can be granted. Does nothing if the claim is lost

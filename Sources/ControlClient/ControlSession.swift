@@ -57,6 +57,9 @@ package final class ControlSession: Sendable {
     /// The daemon's name for this session.
     package var client: UInt64 { ledger.withLock { $0.client ?? 0 } }
 
+    /// Whether the daemon's mount, and with it held claims, goes on when the daemon is killed.
+    package var keepsClaims: Bool { ledger.withLock { $0.keepsClaims } }
+
     /// - Parameter completion: Gets the reason when the session is over; ``ControlError/cancelled`` after it was closed.
     package func whenEnded(completion: @escaping @Sendable (ControlError) -> Void) {
         change { ledger in
@@ -75,19 +78,19 @@ extension ControlSession {
     /// Requests coordinated access.
     ///
     /// - Parameters:
-    ///   - request: Its number is ignored: the session assigns one.
+    ///   - request: Its number is ignored: the session assigns one, unless it is given here.
     ///   - onProgress: Called on the thread of the connection, in order; it must not block.
     ///   - onLoss: Called on the thread of the connection when the granted claim is lost: it was revoked, or the daemon
     ///     is gone.
     /// - Returns: The number of the claim, for ``abandon(_:)``.
     @discardableResult
     package func claim(
-        _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
+        _ request: ClaimRequest, number: UInt64? = nil, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
         onLoss: (@Sendable (ClaimEnded) -> Void)? = nil,
         completion: @escaping @Sendable (Result<GrantedClaim, ClaimFailure>) -> Void
     ) -> UInt64 {
         var request = request
-        let number = Self.nextNumber()
+        let number = number ?? Self.nextNumber()
         request.claim = number
         do throws(FileError) {
             let line = try self.line(.claim(request))

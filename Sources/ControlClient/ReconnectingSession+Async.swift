@@ -26,13 +26,11 @@ extension ReconnectingSession {
         _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
         onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
     ) async throws(ClaimFailure) -> GrantedClaim {
-        let session: ControlSession
-        do throws(ControlError) {
-            session = try await connected()
-        } catch {
-            throw .control(error)
+        try await ClaimWait.run { completion in
+            claim(request, onProgress: onProgress, onLoss: onLoss, completion: completion)
+        } abandon: {
+            abandon($0)
         }
-        return try await session.claim(request, onProgress: onProgress, onLoss: onLoss)
     }
 
     /// Releases a claim. Does nothing to a claim of an ended session: it is lost already.

@@ -4,8 +4,9 @@ import Synchronization
 
 /// A ``ControlSession`` that connects on first use, and reconnects after its daemon was gone, with its presenters.
 ///
-/// Claims are not restored: held ones are reported as lost, and waiting calls fail. While there is no daemon, claims
-/// fail with ``ControlError/daemonUnreachable(_:)``, and presenters are recorded for later.
+/// Claims go on where the daemon's mount does: see `ReconnectingSession+Claims.swift`. Otherwise held ones are reported as
+/// lost, and waiting calls fail. While there is no daemon, claims fail with ``ControlError/daemonUnreachable(_:)``, and
+/// presenters are recorded for later.
 ///
 ///     away ─opened, presenters registered→ connected ─connection ends→ away
 ///      └──────────────── close ───────────────┴─────────────────────→ closed
@@ -15,7 +16,7 @@ import Synchronization
 package final class ReconnectingSession: Sendable {
     /// A notification for the owner.
     package enum Event: Equatable, Sendable {
-        /// The connection ended; all claims are lost.
+        /// The connection ended; claims are lost unless they go on.
         case lost(ControlError)
         /// A daemon is reachable again. Presenters were not notified of events in between.
         case reconnected
@@ -28,7 +29,7 @@ package final class ReconnectingSession: Sendable {
         @Sendable (_ session: ControlSession, _ known: (any PresenterInbox)?) -> any PresenterInbox
     package typealias Opening = @Sendable (Result<ControlSession, ControlError>) -> Void
 
-    private struct Presenter {
+    fileprivate struct Presenter {
         /// With the path at which the item was last seen.
         var request: PresenterRequest
         let inbox: InboxMaker
@@ -36,14 +37,20 @@ package final class ReconnectingSession: Sendable {
         var refusal: ControlError?
     }
 
-    private struct State {
+    struct State {
         var session: ControlSession?
+        /// By their numbers, until they are released or over.
+        var claims: [UInt64: ReturningClaim] = [:]
+        /// How many sessions were lost.
+        var lossCount: UInt64 = 0
+        /// Whether another daemon is expected to take the place of the one that was lost.
+        var awaitsReturn = false
         /// Whether it connects again by itself: once it was connected, or since a presenter waits for a daemon.
         var keepsConnecting = false
         var isConnecting = false
         /// Calls that wait for the attempt to connect.
         var waiters: [Opening] = []
-        var presenters: [UInt64: Presenter] = [:]
+        fileprivate var presenters: [UInt64: Presenter] = [:]
         /// Why there is no session.
         var reason: ControlError?
         var isClosed = false
@@ -53,14 +60,16 @@ package final class ReconnectingSession: Sendable {
     private let socketPath: @Sendable () -> String?
     private let packageExtensions: [String]
     private let publish: @Sendable (Event) -> Void
-    private let state = Mutex(State())
+    let state = Mutex(State())
     /// Connecting may block, if the daemon does not accept connections.
-    private let queue = DispatchQueue(label: "dewpoint.session")
+    let queue = DispatchQueue(label: "dewpoint.session")
 
     /// The pause before the first attempt to reconnect; it doubles before each further one.
     package static let firstPause = Duration.milliseconds(50)
     /// The longest pause between two attempts. They never end: the container may be mounted again much later.
     package static let longestPause = Duration.seconds(10)
+    /// The longest while claims wait for a daemon, which keeps them for two seconds only.
+    package static let longestPauseOfClaims = Duration.milliseconds(200)
 
     /// - Parameters:
     ///   - socketPath: Finds the socket, for each attempt to connect; `nil` when there is none.
@@ -77,19 +86,20 @@ package final class ReconnectingSession: Sendable {
 
     /// Ends the session for good, and with it everything that it holds.
     package func end() {
-        let (session, waiters) = state.withLock { state in
+        let (session, waiters, claims) = state.withLock { state in
             defer {
                 state = State()
                 state.isClosed = true
                 state.reason = .cancelled
             }
-            return (state.session, state.waiters)
+            return (state.session, state.waiters, state.claims)
         }
+        for claim in claims.values where claim.isWaiting { claim.fail(.control(.cancelled)) }
         session?.end()
         for waiter in waiters { waiter(.failure(.cancelled)) }
     }
 
-    deinit { state.withLock { $0.session }?.end() }
+    deinit { end() }
 }
 
 // MARK: Requests
@@ -114,29 +124,6 @@ extension ReconnectingSession {
         case .wait(connecting: false): break
         }
     }
-
-    /// Like ``ControlSession/claim(_:onProgress:onLoss:completion:)``.
-    package func claim(
-        _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
-        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil,
-        completion: @escaping @Sendable (Result<GrantedClaim, ClaimFailure>) -> Void
-    ) {
-        whenConnected { result in
-            switch result {
-            case .success(let session):
-                session.claim(request, onProgress: onProgress, onLoss: onLoss, completion: completion)
-            case .failure(let error): completion(.failure(.control(error)))
-            }
-        }
-    }
-
-    /// Releases a claim. Does nothing to a claim of an ended session: it is lost already.
-    package func release(_ claim: GrantedClaim, completion: @escaping @Sendable () -> Void) {
-        guard let session = state.withLock({ $0.session }) else { return completion() }
-        session.release(claim, completion: completion)
-    }
-
-    package func cancelCoordinator(_ name: String) { state.withLock { $0.session }?.cancelCoordinator(name) }
 
     /// Registers a presenter, now and at each reconnection.
     ///
@@ -218,7 +205,8 @@ extension ReconnectingSession {
     private func failed(_ error: ControlError) {
         let (waiters, reason, pause) = state.withLock { state -> ([Opening], ControlError, Duration?) in
             if !state.presenters.isEmpty { state.keepsConnecting = true }
-            let pause = state.keepsConnecting && !state.isClosed ? state.pause : nil
+            let longest = state.awaitsReturn ? Self.longestPauseOfClaims : Self.longestPause
+            let pause = state.keepsConnecting && !state.isClosed ? min(state.pause, longest) : nil
             defer {
                 state.isConnecting = false
                 state.waiters = []
@@ -236,6 +224,7 @@ extension ReconnectingSession {
                 if !state.isClosed {
                     // From here on, later calls register presenters themselves.
                     state.session = session
+                    state.awaitsReturn = false
                     state.keepsConnecting = true
                     state.pause = Self.firstPause
                 }
@@ -276,20 +265,24 @@ extension ReconnectingSession {
             // Lost meanwhile: the attempt made for that may have found this one unfinished.
             reconnect(after: Self.firstPause)
         } else if !isFirst {
+            resumeClaims(in: session)
             publish(.reconnected)
         }
         for waiter in waiters { waiter(.success(session)) }
     }
 
     private func left(_ session: ControlSession, _ reason: ControlError) {
-        let mustReconnect = state.withLock { state in
-            guard state.session === session else { return false }
+        let loss = state.withLock { state -> UInt64? in
+            guard state.session === session else { return nil }
             state.session = nil
             state.reason = .daemonUnreachable("the connection ended")
-            return !state.isClosed
+            state.lossCount += 1
+            state.awaitsReturn = session.keepsClaims
+            return state.isClosed ? nil : state.lossCount
         }
-        guard mustReconnect else { return }
+        guard let loss else { return }
         publish(.lost(reason))
+        if session.keepsClaims { awaitReturn(ofThoseAwaySince: loss) }
         reconnect(after: Self.firstPause)
     }
 

@@ -59,6 +59,8 @@ struct SessionLedger {
 
     /// The daemon's id of the session; `nil` until it has sent a welcome.
     private(set) var client: UInt64?
+    /// Whether claims outlive the daemon.
+    private(set) var keepsClaims = false
     /// Why it is over; `nil` while it lasts.
     private(set) var end: ControlError?
     private var claims: [UInt64: Claim] = [:]
@@ -172,8 +174,9 @@ struct SessionLedger {
     mutating func receive(_ event: SessionEvent) -> [Effect] {
         guard end == nil else { return [] }
         switch event {
-        case .welcome(let number):
+        case .welcome(let number, let keepsClaims):
             client = number
+            self.keepsClaims = keepsClaims
             defer { welcome = nil }
             return welcome.map { [.finish($0.answer, .success(()))] } ?? []
         case .waiting(let claim, let other): return progress(of: claim, .waiting(for: other))

@@ -97,6 +97,7 @@ extension LockTable {
 
     private mutating func grant(_ id: ClaimSetID, _ effects: inout [Effect]) {
         claims.change(id) { $0.phase = .granted }
+        claims.noteGranted(id)
         claims.gatesAreStale = true
         claims.graphHasGrown = true
         effects.append(.claim(.granted(id)))

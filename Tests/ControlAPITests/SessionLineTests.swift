@@ -67,7 +67,7 @@ import Testing
     ]
 
     static let events: [(SessionEvent, String)] = [
-        (.welcome(client: 3), #"{"welcome":{"client":3}}"#),
+        (.welcome(client: 3, keepsClaims: true), #"{"welcome":{"client":3,"keepsClaims":true}}"#),
         (.waiting(claim: 1, for: "dewpoint(812)"), #"{"waiting":{"claim":1,"for":"dewpoint(812)"}}"#),
         (
             .downloading(claim: 1, bytesDone: 0, bytesTotal: 9),

@@ -91,10 +91,12 @@ final class FakeDaemon: Sendable {
         func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
         /// Reads the request's head and answers it, by default with a welcome.
-        @discardableResult func open(welcoming: Bool = true) throws -> String {
+        @discardableResult func open(
+            welcoming: Bool = true, client: UInt64 = 3, keepsClaims: Bool = false
+        ) throws -> String {
             let head = try text(upTo: "\r\n\r\n")
             try write("HTTP/1.1 200 OK\r\nContent-Type: application/jsonl\r\nTransfer-Encoding: chunked\r\n\r\n")
-            if welcoming { try send(.welcome(client: 3)) }
+            if welcoming { try send(.welcome(client: client, keepsClaims: keepsClaims)) }
             return head
         }
 

@@ -54,6 +54,78 @@ import Testing
         #expect(try await daemon.requests()[1].count == 2)
     }
 
+    /// Serves connections in sequence: the first daemon grants a claim, lets another wait, and is killed.
+    private static func survivingDaemon(
+        _ second: @escaping @Sendable (FakeDaemon.Session) throws -> Void
+    ) throws -> FakeDaemon {
+        let count = Atomic(0)
+        return try FakeDaemon { connection in
+            let number = count.wrappingAdd(1, ordering: .relaxed).oldValue
+            try connection.open(client: 3 + UInt64(number), keepsClaims: true)
+            guard number == 0 else { return try second(connection) }
+            let claim = try connection.nextClaim().claim
+            try connection.send(.granted(claim: claim, id: 1, paths: ["a.txt"]))
+            _ = try connection.nextClaim()
+        }
+    }
+
+    @Test func `where the mount goes on, held claims stay held and waiting ones are requested again`() async throws {
+        let daemon = try Self.survivingDaemon { connection in
+            let held = try connection.nextClaim()
+            #expect(held.heldBy == 3 && held.items == [.init("a.txt", writing: "plain")])
+            try connection.send(.granted(claim: held.claim, id: 1, paths: ["moved.txt"]))
+            let waiting = try connection.nextClaim()
+            #expect(waiting.heldBy == nil && waiting.claim > held.claim)
+            try connection.send(.granted(claim: waiting.claim, id: 2, paths: ["b.txt"]))
+            guard case .release(held.claim) = try connection.next() else { throw FakeDaemon.Ended() }
+            try connection.send(.released(claim: held.claim))
+            connection.drain()
+        }
+        let losses = Journal<ClaimEnded>()
+        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath)
+        let held = try await session.claim(
+            ClaimRequest(claim: 0, items: [.init("a.txt", writing: "plain")]), onLoss: { losses.note($0) })
+        let other = try await session.claim(ClaimRequest(claim: 0, items: [.init("b.txt", reading: [])]))
+        #expect(other.id == 2)
+        await session.release(held)
+        await session.close()
+        #expect(try await losses.entries(count: 0) == [])
+    }
+
+    @Test func `a claim that the next daemon does not keep is reported as lost`() async throws {
+        let daemon = try Self.survivingDaemon { connection in
+            let held = try connection.nextClaim().claim
+            try connection.send(
+                .ended(ClaimEnded(claim: held, reason: .invalid, code: .unreachable, message: "it was lost")))
+            connection.drain()
+        }
+        let losses = Journal<String>()
+        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath)
+        _ = try await session.claim(
+            ClaimRequest(claim: 0, items: [.init("a.txt", writing: "plain")]), onLoss: { losses.note($0.message) })
+        let waiting = Journal<ClaimFailure?>()
+        session.claim(ClaimRequest(claim: 0, items: [.init("b.txt", reading: [])])) { result in
+            if case .failure(let failure) = result { waiting.note(failure) } else { waiting.note(nil) }
+        }
+        #expect(try await losses.entries(count: 1) == ["it was lost"])
+        await session.close()
+        #expect(try await waiting.entries(count: 1) == [.control(.cancelled)])
+    }
+
+    @Test func `a claim is lost when no daemon takes over`() async throws {
+        var daemon: FakeDaemon? = try Self.survivingDaemon { $0.drain() }
+        let losses = Journal<String>()
+        let session = try await ReconnectingSession.open(socketPath: try #require(daemon?.socketPath))
+        _ = try await session.claim(
+            ClaimRequest(claim: 0, items: [.init("a.txt", writing: "plain")]), onLoss: { losses.note($0.message) })
+        daemon?.hangUp()
+        daemon = nil
+        #expect(
+            try await losses.entries(count: 1)
+                == ["the claim was lost: \(ControlError.daemonUnreachable("the connection ended"))"])
+        await session.close()
+    }
+
     @Test func `a presenter that is refused after a reconnection is dropped and reported`() async throws {
         let daemon = try Self.daemon { connection in
             _ = try connection.next()

@@ -31,7 +31,7 @@ package struct PurposeID: RawRepresentable, Hashable, Sendable, Codable {
 }
 
 /// The right to read or write one item.
-package struct Claim: Hashable, Sendable {
+package struct Claim: Hashable, Sendable, Codable {
     package var kind: AccessKind
     package var item: ClaimItem
 
@@ -55,6 +55,8 @@ package struct ClaimSet: Hashable, Sendable {
     package var id: ClaimSetID
     package var mode: Mode
     package var client: ClientID
+    /// The client's own number for it; `nil` for a claim of the engine.
+    package var clientNumber: UInt64?
     /// The process whose plain writes it permits, with its descendants.
     package var process: ProcessID
     package var coordinator: CoordinatorID

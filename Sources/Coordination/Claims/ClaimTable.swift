@@ -32,6 +32,8 @@ struct ClaimTable: Sendable {
     /// How many parties' waits the last search for cycles looked up.
     var searchedWaits = 0
     var isAdvancing = false
+    /// The granted sets that changed or ended since they were last taken; `nil` while nobody keeps them.
+    private var changedGranted: Set<ClaimSetID>?
     private var lastQuestion: UInt64 = 0
 
     init(limits: ClaimLimits) { self.limits = limits }
@@ -57,7 +59,20 @@ struct ClaimTable: Sendable {
 
     mutating func remove(_ id: ClaimSetID) -> ClaimEntry? {
         line.removeAll { $0 == id }
-        return entries.removeValue(forKey: id)
+        let entry = entries.removeValue(forKey: id)
+        if entry?.phase == .granted { noteGranted(id) }
+        return entry
+    }
+
+    mutating func trackGranted() { changedGranted = [] }
+
+    /// A granted set is new, has moved, or has ended.
+    mutating func noteGranted(_ id: ClaimSetID) { changedGranted?.insert(id) }
+
+    mutating func takeChangedGranted() -> Set<ClaimSetID> {
+        guard let changed = changedGranted, !changed.isEmpty else { return [] }
+        changedGranted = []
+        return changed
     }
 
     mutating func change(_ id: ClaimSetID, _ body: (inout ClaimEntry) -> Void) {
@@ -109,6 +124,7 @@ struct ClaimTable: Sendable {
     /// Applies a change of names to every item; `fixed` is for claims whose place was fixed at the call.
     mutating func follow(_ change: (ClaimItem) -> ClaimItem, fixed: (ClaimItem) -> ClaimItem) {
         for id in line {
+            let before = entries[id]?.set.claims
             self.change(id) { entry in
                 for index in entry.set.claims.indices {
                     let claim = entry.set.claims[index]
@@ -116,6 +132,7 @@ struct ClaimTable: Sendable {
                     entry.set.claims[index].item = follow(claim.item)
                 }
             }
+            if let entry = entries[id], entry.phase == .granted, entry.set.claims != before { noteGranted(id) }
         }
         presenters.follow(change)
         names.follow(change)

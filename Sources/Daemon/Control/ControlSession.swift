@@ -61,7 +61,7 @@ private struct ControlSession: Sendable {
             return try await stream.write(to: &writer)
         }
         defer { fileSystem.claims.close(session) }
-        stream.send(.welcome(client: session.rawValue))
+        stream.send(.welcome(client: session.rawValue, keepsClaims: fileSystem.lockManager.keepsClaims))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {

@@ -76,17 +76,12 @@ extension Claims {
     }
 
     /// Requests a claim; its progress is reported as events.
+    ///
+    /// One that was granted by the daemon before goes on.
     package func request(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
-        var set = try self.set(for: request, from: session)
-        let isNew = state.withLock { state -> Bool? in
-            guard let claims = state.clients[session.client]?.claims else { return nil }
-            guard claims[request.claim] == nil else { return false }
-            state.clients[session.client]?.claims[request.claim] = set.id
-            state.owners[set.id] = .client(session.client, request.claim)
-            return true
-        }
-        guard let isNew else { throw FileError(.cancelled, "the session is over") }
-        guard isNew else { throw FileError(.exists, "claim \(request.claim) is in use in this session") }
+        if let former = request.heldBy { return try adopt(request, of: former, from: session) }
+        var set = try self.set(for: request, claims(for: request), from: session)
+        try own(set, session)
         let isWaiting: Bool
         do throws(ClaimError) {
             if let seconds = request.timeoutSeconds { set.deadline = lockManager.now + .seconds(seconds) }
@@ -104,6 +99,20 @@ extension Claims {
         guard !ahead.isEmpty else { return }
         let deliver = state.withLock { $0.clients[session.client]?.deliver }
         deliver?(.waiting(claim: request.claim, for: ahead.map { Self.describe($0) }.joined(separator: ", ")))
+    }
+
+    /// Makes a set that of a session.
+    func own(_ set: ClaimSet, _ session: SessionID) throws(FileError) {
+        let name = set.clientNumber ?? 0
+        let isNew = state.withLock { state -> Bool? in
+            guard let claims = state.clients[session.client]?.claims else { return nil }
+            guard claims[name] == nil else { return false }
+            state.clients[session.client]?.claims[name] = set.id
+            state.owners[set.id] = .client(session.client, name)
+            return true
+        }
+        guard let isNew else { throw FileError(.cancelled, "the session is over") }
+        guard isNew else { throw FileError(.exists, "claim \(name) is in use in this session") }
     }
 
     package func release(_ name: UInt64, of session: SessionID) throws(FileError) {
@@ -211,7 +220,7 @@ extension Claims {
         return set
     }
 
-    private func forget(_ set: ClaimSetID, named name: UInt64, of session: SessionID) {
+    func forget(_ set: ClaimSetID, named name: UInt64, of session: SessionID) {
         state.withLock { state in
             state.owners[set] = nil
             state.clients[session.client]?.claims[name] = nil
@@ -231,13 +240,7 @@ extension Claims {
         CoordinatorID("\(session.rawValue)/\(name)")
     }
 
-    private func set(
-        for request: ClaimRequest, from session: SessionID
-    ) throws(FileError) -> ClaimSet {
-        if let seconds = request.timeoutSeconds, !(seconds > 0 && seconds <= ClaimRequest.timeoutLimitSeconds) {
-            throw FileError(
-                .invalid, "a timeout must be more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
-        }
+    private func claims(for request: ClaimRequest) throws(FileError) -> [Claim] {
         var claims: [Claim] = []
         for item in request.items {
             let kind = try AccessKind(item)
@@ -245,6 +248,16 @@ extension Claims {
                 if case .read(let options) = kind { options.contains(.resolvesSymbolicLink) } else { false }
             let place = try places.place(at: item.path, followingLink: followsLink)
             claims.append(Claim(kind, places.item(place)))
+        }
+        return claims
+    }
+
+    func set(
+        for request: ClaimRequest, _ claims: [Claim], from session: SessionID
+    ) throws(FileError) -> ClaimSet {
+        if let seconds = request.timeoutSeconds, !(seconds > 0 && seconds <= ClaimRequest.timeoutLimitSeconds) {
+            throw FileError(
+                .invalid, "a timeout must be more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
         }
         let known = state.withLock { state -> (ProcessID, [UInt64: ClaimSetID], [UInt64: PresenterID], UInt64)? in
             guard let client = state.clients[session.client] else { return nil }
@@ -266,11 +279,12 @@ extension Claims {
         let purpose =
             request.purpose.map { PurposeID($0) } ?? own.flatMap { id in lockManager.ask { $0.presenter(id)?.purpose } }
             ?? PurposeID(coordinator.rawValue)
-        let set = ClaimSet(
+        var set = ClaimSet(
             ClaimSetID(number), mode: request.mode == .batch ? .batch : .access, client: session.client,
             process: process, coordinator: coordinator, purpose: purpose, presenter: own,
             fromPresenter: try presenter(request.fromPresenter),
             within: (request.within ?? []).compactMap { sets[$0] }, claims: claims)
+        set.clientNumber = request.claim
         return set
     }
 }

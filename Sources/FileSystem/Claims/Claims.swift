@@ -13,6 +13,9 @@ package final class Claims: Sendable {
     static let clientLimit = 1024
     /// The interval at which the process of a presenter that owes an answer is checked for having been stopped.
     static let stopPause = Duration.seconds(1)
+    /// How long the clients of a daemon that was killed have to come back before their claims end: as reclaiming in
+    /// NFS (RFC 8881, section 8.4.2.1), but nobody waits who does not want what they hold.
+    package static let grace = Duration.seconds(2)
     /// The client and purpose of the engine's own claims and presenters.
     static let ownClient = ClientID(0)
     static let ownPurpose = PurposeID("dewpoint")
@@ -43,6 +46,8 @@ package final class Claims: Sendable {
         var newDownloads: [ClaimDownload] = []
         /// Raising one cancels the download.
         var downloads: [ClaimSetID: Signal] = [:]
+        /// Those of the daemon before, which was killed while they held claims.
+        var absent: Set<ClientID> = []
         var lastClient: UInt64 = 0
         var lastSet: UInt64 = 0
         var lastPresenter: UInt64 = 0
@@ -73,6 +78,7 @@ package final class Claims: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchForStops() }
+            group.addTask { await self.endGrace() }
             await lockManager.claimEffects.run {
                 carryOut($0)
             } afterwards: {
@@ -93,7 +99,7 @@ package final class Claims: Sendable {
         return value
     }
 
-    private func carryOut(_ effect: ClaimEffect) {
+    func carryOut(_ effect: ClaimEffect) {
         switch effect {
         case .locate(let inodes): locate(inodes)
         case .ask(let asked):

@@ -46,14 +46,17 @@ package final class LockManager: Sendable {
     /// Raised when the next deadline comes before the one that ``run()`` waits for.
     private let deadlines = Signal()
 
-    /// Where advisory locks are kept for the next daemon; `nil` where the mount ends with this one.
+    /// Where locks and claims are kept for the next daemon; `nil` where the mount ends with this one.
     private let slots: HandleSlots?
 
     init(
         options: FileSystemOptions, environment: EngineEnvironment, places: ItemResolver, slots: HandleSlots? = nil
     ) {
         var table = LockTable(limits: options.locks)
-        if slots != nil { table.trackAdvisoryLocks() }
+        if slots != nil {
+            table.trackAdvisoryLocks()
+            table.trackClaims()
+        }
         state = Mutex(State(table: table))
         self.slots = slots
         self.places = places
@@ -201,7 +204,7 @@ package final class LockManager: Sendable {
     private func mutate<Value>(_ now: Instant, isTimer: Bool = false, _ body: (inout State) -> Value) -> Value {
         let (value, isCloser) = state.withLock { state in
             let value = body(&state)
-            if let slots { keepLocks(&state, in: slots) }
+            if let slots { keepHeld(&state, in: slots) }
             state.table.assertInvariants()
             return (value, !isTimer && state.isDeadlineCloser(now: now))
         }
@@ -209,9 +212,24 @@ package final class LockManager: Sendable {
         return value
     }
 
-    /// Before anybody is told that a lock is granted, or that it is free.
-    private func keepLocks(_ state: inout State, in slots: HandleSlots) {
+    /// Before anybody is told that a lock or a claim is granted, or that it is free.
+    private func keepHeld(_ state: inout State, in slots: HandleSlots) {
         for inode in state.table.takeChangedFiles() { slots.keep(state.table.heldLocks(of: inode), of: inode) }
+        let (held, ended) = state.table.takeChangedClaims()
+        slots.keep(held, ended: ended)
+    }
+
+    /// Whether held claims outlive this daemon.
+    package var keepsClaims: Bool { slots != nil }
+
+    /// Holds the claims again that clients held when the daemon before was killed.
+    ///
+    /// - Returns: Those claims.
+    func restoreClaims() -> [HeldClaim] {
+        guard let slots, slots.isAdopted else { return [] }
+        let kept = slots.claims.left
+        change { state, now in ((), kept.flatMap { state.table.restore($0, now: now) }) }
+        return kept
     }
 
     /// Gives the locks back that programs held when the daemon before was killed. Requests that waited for one come again.

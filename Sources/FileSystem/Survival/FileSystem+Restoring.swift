@@ -34,11 +34,13 @@ extension FileSystem {
             if record.backing > 0 { backings.append(HeldBacking(inode: record.inode, number: record.backing)) }
         }
         locking.manager.restoreLocks()
+        claims.restore()
         for number in try replica.read({ try $0.namelessInodes() }) {
             if nameless.contains(number) { files.orphans.insertNameless(number) } else { files.orphans.insert(number) }
         }
         if slots.isIncomplete {
-            logger.warning("more files were open than are kept for the next daemon; some are lost to their programs")
+            logger.warning(
+                "more files were open, or locks or claims held, than are kept for the next daemon; programs lose some")
         }
         return backings
     }

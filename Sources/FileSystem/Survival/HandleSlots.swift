@@ -11,6 +11,7 @@ import Synchronization
 ///     0       the head: magic, version, number of slots, …, the kernel's INIT
 ///     4096    the slots, of 96 bytes each
 ///             the advisory locks: see ``LockSlots``
+///             the claims: see ``ClaimSlots``
 ///
 /// A slot is filled before it counts as used, and is free before it is filled anew: a daemon that is killed leaves each of
 /// them whole, whatever it was doing. All numbers are native.
@@ -56,9 +57,10 @@ package final class HandleSlots: @unchecked Sendable {
     /// Also says that the bytes are ours: "dewpoint".
     private static let magic: UInt64 = 0x746e_696f_7077_6564
     /// The form of what is noted.
-    package static let version: UInt32 = 1
+    package static let version: UInt32 = 2
     private static let locksStart = Head.byteCount + count * Field.byteCount
-    private static let byteCount = locksStart + LockSlots.byteCount
+    private static let claimsStart = locksStart + LockSlots.byteCount
+    private static let byteCount = claimsStart + ClaimSlots.byteCount
     /// The longest INIT that is kept, in bytes: that of protocol 7.45 has 104.
     private static let initLimit = 1024
 
@@ -67,6 +69,7 @@ package final class HandleSlots: @unchecked Sendable {
     package let isAdopted: Bool
     private let memory: UnsafeMutableRawPointer
     let locks: LockSlots
+    let claims: ClaimSlots
     /// The numbers of the free slots; the next one is the last.
     private let free: Mutex<[Int32]>
 
@@ -102,6 +105,7 @@ package final class HandleSlots: @unchecked Sendable {
         self.isAdopted = isAdopted
         memory = mapped
         locks = LockSlots(mapped + Self.locksStart)
+        claims = ClaimSlots(mapped + Self.claimsStart)
         var numbers: [Int32] = []
         numbers.reserveCapacity(Self.count)
         let unused = mapped.load(fromByteOffset: Head.unused, as: Int32.self)
@@ -124,7 +128,7 @@ package final class HandleSlots: @unchecked Sendable {
 
     // MARK: The head
 
-    /// Whether more files were open, or locks held, than there is room for.
+    /// Whether more files were open, or locks or claims held, than there is room for.
     package private(set) var isIncomplete: Bool {
         get { load(UInt32.self, Head.isIncomplete) != 0 }
         set { store(UInt32(newValue ? 1 : 0), Head.isIncomplete) }
@@ -235,6 +239,12 @@ package final class HandleSlots: @unchecked Sendable {
     /// Keeps the advisory locks of a file.
     func keep(_ locks: [HeldLock], of inode: InodeNumber) {
         if !self.locks.set(locks, of: inode) { isIncomplete = true }
+    }
+
+    /// Keeps claims that were granted or have moved, and forgets those that ended.
+    func keep(_ held: [HeldClaim], ended: [ClaimSetID]) {
+        for id in ended { claims.remove(id) }
+        for claim in held where !claims.keep(claim) { isIncomplete = true }
     }
 
     /// The used slots.

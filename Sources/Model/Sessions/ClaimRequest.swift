@@ -48,6 +48,10 @@ package struct ClaimRequest: Codable, Hashable, Sendable {
     /// The timeout, from now; more than 0 and at most ``timeoutLimitSeconds``. No limit unless given.
     package var timeoutSeconds: Double?
 
+    /// The session, by the number in its welcome, at whose daemon the claim of this number was granted. That daemon was
+    /// replaced, and kept it: it is granted again at once, or has ended.
+    package var heldBy: UInt64?
+
     /// A week.
     package static let timeoutLimitSeconds: Double = 7 * 24 * 3600
 

@@ -1,6 +1,6 @@
 /// A message of the daemon in a session: one JSON object with one key on each line.
 ///
-///     {"welcome":{"client":3}}                                        first of all
+///     {"welcome":{"client":3,"keepsClaims":false}}                    first of all
 ///     {"waiting":{"claim":1,"for":"dewpoint(812)"}}                   not granted at once; once per claim
 ///     {"downloading":{"claim":1,"bytesDone":0,"bytesTotal":9}}        repeated while bytes arrive
 ///     {"granted":{"claim":1,"id":88,"paths":["a.txt"]}}               the current paths of the items
@@ -12,7 +12,8 @@
 ///     {"registered":{"presenter":7}}                                  the answer to present and withdraw
 ///     {"refused":{"message":"…","code":"invalid"}}                    a request that could not be executed
 package enum SessionEvent: Hashable, Sendable {
-    case welcome(client: UInt64)
+    /// - Parameter keepsClaims: Whether granted claims outlive the daemon: see ``ClaimRequest/heldBy``.
+    case welcome(client: UInt64, keepsClaims: Bool)
     case waiting(claim: UInt64, for: String)
     case downloading(claim: UInt64, bytesDone: Int64, bytesTotal: Int64)
     case granted(claim: UInt64, id: UInt64, paths: [String])
@@ -107,7 +108,11 @@ extension SessionEvent: Codable {
     private enum Key: String, CodingKey {
         case welcome, waiting, downloading, granted, released, ended, ask, reacquire, notice, registered, refused
     }
-    private struct Welcome: Codable { var client: UInt64 }
+    private struct Welcome: Codable {
+        var client: UInt64
+        /// Earlier daemons do not say it.
+        var keepsClaims: Bool?
+    }
     private struct Waiting: Codable {
         var claim: UInt64
         var `for`: String
@@ -136,7 +141,9 @@ extension SessionEvent: Codable {
                 .init(codingPath: decoder.codingPath, debugDescription: "an event of another version"))
         }
         switch key {
-        case .welcome: self = .welcome(client: try object.decode(Welcome.self, forKey: key).client)
+        case .welcome:
+            let body = try object.decode(Welcome.self, forKey: key)
+            self = .welcome(client: body.client, keepsClaims: body.keepsClaims ?? false)
         case .waiting:
             let body = try object.decode(Waiting.self, forKey: key)
             self = .waiting(claim: body.claim, for: body.for)
@@ -161,7 +168,8 @@ extension SessionEvent: Codable {
     package func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Key.self)
         switch self {
-        case .welcome(let client): try object.encode(Welcome(client: client), forKey: .welcome)
+        case .welcome(let client, let keepsClaims):
+            try object.encode(Welcome(client: client, keepsClaims: keepsClaims), forKey: .welcome)
         case .waiting(let claim, let other): try object.encode(Waiting(claim: claim, for: other), forKey: .waiting)
         case .downloading(let claim, let done, let total):
             try object.encode(Downloading(claim: claim, bytesDone: done, bytesTotal: total), forKey: .downloading)

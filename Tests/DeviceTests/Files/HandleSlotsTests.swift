@@ -42,6 +42,54 @@ import Testing
         #expect(found.owners(in: place) == [3, 4])
     }
 
+    /// A claim that is held, of so many items.
+    private func claim(_ number: UInt64, items: Int = 1) throws -> HeldClaim {
+        var table = LockTable()
+        table.trackClaims()
+        let claims = try (0..<items).map { index in
+            Claim(
+                .write(.forMoving),
+                ClaimItem(
+                    ancestors: [.root], name: try ItemName("claimed item \(index)"),
+                    inode: InodeNumber(UInt64(index) + 2)))
+        }
+        var set = ClaimSet(
+            ClaimSetID(number), client: ClientID(4), process: ProcessID(5), coordinator: CoordinatorID("c"),
+            purpose: PurposeID("p"), claims: claims)
+        set.clientNumber = number
+        _ = try table.request(set, now: Instant(sinceStart: .zero))
+        return try #require(table.takeChangedClaims().held.first)
+    }
+
+    @Test func `claims that are held are found again, each as it was last`() throws {
+        let slots = try HandleSlots()
+        let (first, second) = (try claim(1), try claim(2))
+        slots.keep([first, second], ended: [])
+        #expect(try next(slots).claims.left == [first, second])
+        let changed = try claim(1, items: 3)
+        slots.keep([changed], ended: [ClaimSetID(2)])
+        let found = try next(slots)
+        #expect(found.claims.left == [changed])
+        // Who takes over goes on with them.
+        found.keep([second], ended: [ClaimSetID(1)])
+        #expect(try next(found).claims.left == [second])
+        #expect(!found.isIncomplete)
+    }
+
+    @Test func `more claims than slots, and one that is too long, are told`() throws {
+        let slots = try HandleSlots()
+        for number in 1...UInt64(ClaimSlots.count) { slots.keep([try claim(number)], ended: []) }
+        #expect(!slots.isIncomplete)
+        slots.keep([try claim(0)], ended: [])
+        #expect(try next(slots).isIncomplete)
+        let others = try HandleSlots()
+        others.keep([try claim(1)], ended: [])
+        // What was kept of it before is not what it is now.
+        others.keep([try claim(1, items: 500)], ended: [])
+        let found = try next(others)
+        #expect(found.isIncomplete && found.claims.left == [])
+    }
+
     @Test func `a slot is used again when its file is closed`() throws {
         let slots = try HandleSlots()
         let first = try #require(slots.insert(record(1)))

@@ -184,6 +184,12 @@ class Session:
     def claim(self, *items: tuple[str, Any], **options: Any) -> int:
         return self.wait(self.ask(*items, **options))
 
+    def reclaim(self, client: int, claim: int, *items: tuple[str, Any]) -> Any:
+        """Asks for a claim that was granted to another session, of a daemon that was replaced; returns its event."""
+        wanted = [{"path": path, "writing": kind} for path, kind in items]
+        self.send({"claim": {"claim": claim, "items": wanted, "heldBy": client}})
+        return self.outcome(claim)
+
     def release(self, claim: int) -> None:
         self.send({"release": {"claim": claim}})
         assert self.take("released", where=lambda body: body["claim"] == claim)

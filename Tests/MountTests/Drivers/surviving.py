@@ -26,8 +26,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from session import Session
+
 START_SECONDS = 30
 WORKER_SECONDS = 120
+# How long a daemon that takes over keeps the claims of clients that have not come back.
+GRACE_SECONDS = 2
 LINE = 64
 AT_EMPTY_PATH = 0x1000
 O_TMPFILE = os.O_TMPFILE
@@ -290,6 +294,91 @@ def locks(mount: Mount) -> None:
         os.close(file)
     assert waiting.wait(timeout=20) == 0
     assert other("description", paths["description"]) == "granted", "a lock of a closed file was not given back"
+
+
+def claims(mount: Mount) -> None:
+    """Claims stay with those who hold them and come back, and one after the other gets them."""
+    path = mount.path("claimed")
+    put(path, b"0\n")
+    # Each adds one to what the file says, and takes its time: two at once would add one in all.
+    script = 'n=$(cat "$1"); sleep 0.4; echo $((n + 1)) > "$1"'
+    programs = [
+        subprocess.Popen(
+            [mount.binary, "coordinate", path, "--", "sh", "-c", script, "-", path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        for _ in range(8)
+    ]
+    # All have been granted it, or wait for it.
+    time.sleep(1)
+    with mount.killing():
+        for program in programs:
+            said, _ = program.communicate(timeout=WORKER_SECONDS)
+            assert program.returncode == 0 and b"without the claim" not in said, said
+    assert get(path) == b"8\n", get(path)
+
+    # Who comes back goes on: also at another place.
+    former = Session(mount.point)
+    assert former.take("welcome", limit=0) is None
+    held = former.claim(("claimed", "plain"))
+    os.rename(path, mount.path("moved"))
+    mount.kill()
+    present = returned(mount)
+    waiting = subprocess.Popen([mount.binary, "coordinate", mount.path("moved"), "--", "true"])
+    assert present.client > former.client
+    granted = present.reclaim(former.client, held, ("claimed", "plain"))
+    assert granted["kind"] == "granted" and granted["paths"] == ["moved"], granted
+    time.sleep(GRACE_SECONDS + 1)
+    assert waiting.poll() is None, "a claim was given to two"
+    present.release(held)
+    assert waiting.wait(WORKER_SECONDS) == 0
+
+    # Who does not come back has lost it, and learns it.
+    former = Session(mount.point)
+    held = former.claim(("moved", "plain"))
+    mount.kill()
+    present = returned(mount)
+    mount.run("coordinate", mount.path("moved"), "--", "true")
+    ended = present.reclaim(former.client, held, ("moved", "plain"))
+    assert ended["kind"] == "ended" and ended["code"] == "unreachable", ended
+
+    # Nobody else gets it.
+    former = Session(mount.point)
+    held = former.claim(("moved", "plain"))
+    mount.kill()
+    present = returned(mount)
+    thief = subprocess.run(
+        [sys.executable, "-c", THIEF, mount.point, str(former.client), str(held)],
+        cwd=os.path.dirname(os.path.abspath(__file__)),
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=60,
+    ).stdout
+    assert thief == b"ended\n", thief
+    assert present.reclaim(former.client, held, ("moved", "plain"))["kind"] == "granted"
+    Session.end_all()
+
+
+def returned(mount: Mount) -> Session:
+    """A session at the daemon that takes over."""
+    end = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            return Session(mount.point)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+THIEF = """
+import sys
+from session import Session
+point, client, claim = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+print(Session(point).reclaim(client, claim, ("moved", "plain"))["kind"])
+Session.end_all()
+"""
 
 
 def names(mount: Mount) -> None:
@@ -564,6 +653,7 @@ SCENARIOS: dict[str, Callable[[Mount], None]] = {
         open_files,
         listing,
         locks,
+        claims,
         names,
         nameless,
         appending,

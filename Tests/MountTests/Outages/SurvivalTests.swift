@@ -56,6 +56,9 @@ extension RealMount {
 
         @Test(.timeLimit(.minutes(30))) func `locks stay with who holds them`() async throws { try await run("locks") }
 
+        @Test(.timeLimit(.minutes(30)))
+        func `claims stay with who comes back`() async throws { try await run("claims") }
+
         @Test(.timeLimit(.minutes(30)), arguments: ["survive", "survive,off=all"])
         func `databases, git and large writes go on`(options: String) async throws {
             try await run("databases", "programs", options: options)

@@ -143,7 +143,7 @@ struct CoordinateCommand: AsyncParsableCommand {
                     + "\(mount.mountpoint): all items of a claim must be in one mount")
         }
         if !waitForDownload { try await refuseDownload(places, mount) }
-        let session = try await ControlSession.open(socketPath: try MountedPath.socket(of: mount).path)
+        let session = try await ReconnectingSession.open(socketPath: try MountedPath.socket(of: mount).path)
         do {
             let status = try await runUnderClaim(
                 request(places.map { $0.access.item($0.place.path) }), session, inheritance)
@@ -156,18 +156,20 @@ struct CoordinateCommand: AsyncParsableCommand {
     }
 
     private func runUnderClaim(
-        _ request: ClaimRequest, _ session: ControlSession, _ inheritance: Inheritance
+        _ request: ClaimRequest, _ session: ReconnectingSession, _ inheritance: Inheritance
     ) async throws -> Int32 {
         let display = ClaimDisplay()
         let loss: @Sendable (ClaimEnded) -> Void = {
             CommandFailure(.failed, "\($0.message); the command continues without the claim").report()
         }
-        return try await session.withClaim(request, onProgress: { display.show($0) }, onLoss: loss) { claim in
-            display.finish()
-            let child = try ChildProcess(
-                command, environment: ["DEWPOINT_CLAIM": "\(claim.id)"], inheritance: inheritance)
-            return await child.status()
-        }
+        // Released with the session, whatever happens.
+        let claim = try await session.claim(request, onProgress: { display.show($0) }, onLoss: loss)
+        display.finish()
+        let child = try ChildProcess(
+            command, environment: ["DEWPOINT_CLAIM": "\(claim.id)"], inheritance: inheritance)
+        let status = await child.status()
+        await session.release(claim)
+        return status
     }
 
     /// A claim that needs bytes would download them, whatever that takes and costs: only if the user agrees. A file
