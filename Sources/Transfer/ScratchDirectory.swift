@@ -7,12 +7,13 @@ import Linux
 
 /// The private directory of a ``ScratchReplica``, below a parent that others may use too.
 ///
-/// A directory that a killed run left behind is removed by the next run of the same user. Other users' directories, and
+/// A signal that ends the run removes it first. A directory that a killed run left behind is removed by the next run of the same user. Other users' directories, and
 /// links, are left alone: `/var/tmp` is shared.
 struct ScratchDirectory {
     let path: String
     private let parent: Descriptor
     private let name: String
+    private let cleanup: SignalCleanup
 
     private static let prefix = "dewpoint-visit-"
 
@@ -29,9 +30,12 @@ struct ScratchDirectory {
         try SystemCalls.check("mkdir") { mkdirat(directory.rawValue, name, 0o700) }
         self.parent = directory
         self.name = name
+        // Its index has the names of an encrypted container, too.
+        cleanup = SignalCleanup { try? TreeRemoval.remove(name, in: directory, owner: geteuid()) }
     }
 
     func remove() {
+        defer { cleanup.end() }
         // If it cannot be removed, the next run does it.
         try? TreeRemoval.remove(name, in: parent, owner: geteuid())
     }

@@ -7,11 +7,14 @@ import Model
 struct PartFile {
     let path: String
     private let target: String
+    private let cleanup: SignalCleanup
 
     /// - Parameter target: The final path.
     init(of target: String) {
         self.target = target
-        path = "\(URL(filePath: target).deletingLastPathComponent().path)/.\(UUID().uuidString).dewpoint"
+        let path = "\(URL(filePath: target).deletingLastPathComponent().path)/.\(UUID().uuidString).dewpoint"
+        self.path = path
+        cleanup = SignalCleanup { unlink(path) }
     }
 
     /// Gives it the mode of a file that any program would have created, and its name.
@@ -32,5 +35,8 @@ struct PartFile {
     }
 
     /// Removes its own name; after a rename there is none.
-    func remove() { unlink(path) }
+    func remove() {
+        unlink(path)
+        cleanup.end()
+    }
 }

@@ -20,8 +20,8 @@ struct VersionFile {
         if file == "-" { return try withTemporaryFile(Self.copyToOutput) }
         guard replacing || access(file, F_OK) != 0 else { throw Self.exists(file) }
         let part = PartFile(of: file)
-        try fetch(into: part.path)
         defer { part.remove() }
+        try fetch(into: part.path)
         guard try part.move(replacing: replacing) else { throw Self.exists(file) }
     }
 
@@ -35,9 +35,9 @@ struct VersionFile {
     func difference() async throws -> Int32 {
         // Before any descriptor is opened.
         let inheritance = Inheritance()
-        let directory = try Self.makeDirectory()
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let version = "\(directory)/version"
+        let directory = try PrivateDirectory()
+        defer { directory.remove() }
+        let version = "\(directory.path)/version"
         try fetch(into: version)
         let child = try ChildProcess(
             [
@@ -58,18 +58,29 @@ struct VersionFile {
     }
 
     private func withTemporaryFile(_ body: (String) throws -> Void) throws {
-        let directory = try Self.makeDirectory()
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let file = "\(directory)/version"
+        let directory = try PrivateDirectory()
+        defer { directory.remove() }
+        let file = "\(directory.path)/version"
         try fetch(into: file)
         try body(file)
     }
 
-    /// A directory that only this user can read.
-    private static func makeDirectory() throws -> String {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID().uuidString)").path
-        try SystemCalls.check("mkdir", as: "cannot create \(directory)") { mkdir(directory, 0o700) }
-        return directory
+    /// A directory that only this user can read, until it is removed or a signal ends the program.
+    private struct PrivateDirectory {
+        let path: String
+        private let cleanup: SignalCleanup
+
+        init() throws {
+            let path = FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID().uuidString)").path
+            try SystemCalls.check("mkdir", as: "cannot create \(path)") { mkdir(path, 0o700) }
+            self.path = path
+            cleanup = SignalCleanup { try? FileManager.default.removeItem(atPath: path) }
+        }
+
+        func remove() {
+            try? FileManager.default.removeItem(atPath: path)
+            cleanup.end()
+        }
     }
 
     private static func copyToOutput(_ file: String) throws {

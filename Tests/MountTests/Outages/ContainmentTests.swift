@@ -84,6 +84,23 @@ extension RealMount {
             }
         }
 
+        @Test(arguments: [("TERM", "143\n"), ("HUP", "129\n")])
+        func `a signal that ends a command leaves no scratch replica`(signal: String, status: String) async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let output = try await Command.script(
+                    #"""
+                    mkdir "$1/tmp" "$1/in"; (cd "$1/in"; seq 1 20000 | split -l 10)
+                    TMPDIR="$1/tmp" "$2" container import "$1/in" "$3" >/dev/null & command=$!
+                    until compgen -G "$1/tmp/dewpoint-visit-*/index*" >/dev/null; do kill -0 $command; sleep 0.01; done
+                    kill -"$4" $command
+                    wait $command || echo $?
+                    ls "$1/tmp"
+                    """#, container.directory, container.binary, container.url, signal,
+                    environment: container.environment)
+                #expect(output == status)
+            }
+        }
+
         @Test func `a state directory that others can modify or redirect is refused`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let directory = container.directory
