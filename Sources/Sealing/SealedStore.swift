@@ -197,14 +197,13 @@ package struct SealedStore: ObjectStore {
         let place = SealedHistory.place(key)
         let endorsement = try await endorsement(of: body, at: place, key: key)
         let sealed = try await Self.queue.run { [keys = source.keys] () throws(StoreError) in
-            try SealedBody.make(body, after: endorsement?.bytes ?? [], key: key, salt: salt, keys: keys)
+            try body.sealed(after: endorsement?.bytes ?? [], key: key, salt: salt, keys: keys)
         }
         let stored = stored(key)
-        do throws(StoreError) { try await call(stored, sealed.body) } catch {
+        do throws(StoreError) { try await call(stored, sealed) } catch {
             throw error.about(key, insteadOf: stored)
         }
-        sealed.keepOpen()
-        if let endorsement, case .commit(let number) = place, case .bytes(let bytes) = sealed.body {
+        if let endorsement, case .commit(let number) = place, case .bytes(let bytes) = sealed {
             history?.note(commit: number, endorsement, hash: Data(SHA256.hash(data: bytes)))
         }
     }
@@ -300,6 +299,14 @@ package struct SealedStore: ObjectStore {
         } catch {
             throw error.about(key, insteadOf: stored)
         }
+    }
+
+    package func listedByteCount(_ byteCount: Int64, of key: String) -> Int64 {
+        // What is trimmed is not endorsed.
+        guard byteCount > 0, !isPlain(key) else { return byteCount }
+        let isEndorsed = history != nil && SealedHistory.place(key) != nil
+        let whole = byteCount + (isEndorsed ? Int64(Endorsement.byteCount) : 0)
+        return shownByteCount(Padding.of(key: key).paddedByteCount(whole), key)
     }
 
     /// Without the endorsement. It is 0 for a trimmed commit only.

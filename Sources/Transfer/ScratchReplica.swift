@@ -57,6 +57,14 @@ package final class ScratchReplica: Sendable {
         try await Self.translating { _ = try await self.sync.follower.catchUp() }
     }
 
+    /// Whether the container has what its files need; see ``SyncEngine/check(readingBytes:)``.
+    ///
+    /// - Returns: What is wrong, in sentences.
+    package func check() async throws(FileError) -> [String] {
+        try await catchUp()
+        return try await sync.check()
+    }
+
     /// The pauses between attempts while the store does not answer.
     static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 

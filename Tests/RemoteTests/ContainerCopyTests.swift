@@ -83,6 +83,19 @@ import Testing
         #expect(try await all(target) == all(source))
     }
 
+    @Test func `an object on its way is in no directory`() async throws {
+        try await fill()
+        let seen = Mutex<[String]>([])
+        let faulty = FaultyStore(target) { [scratch] operation, _ in
+            guard operation == .create else { return nil }
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: scratch)) ?? ["unreadable"]
+            seen.withLock { $0 += files }
+            return nil
+        }
+        #expect(try await copy(to: faulty).objectCount == 35)
+        #expect(seen.withLock(\.self) == [])
+    }
+
     /// Fails every tenth call, before or after its effect.
     private final class SeededFaults: Sendable {
         private let random: Mutex<SeededGenerator>
@@ -107,6 +120,49 @@ import Testing
         try await target.put(ChangeLog.key(5), .bytes([77]))
         await #expect(throws: ContainerCopy.Failure.self) { _ = try await copy(to: target) }
         #expect(try await target.get(ChangeLog.key(5), range: nil).collect(upTo: 9) == [77])
+    }
+
+    private func refusal(to target: (any ObjectStore)? = nil) async -> (ContainerCopy.Failure.Side, StoreError)? {
+        let failure = await #expect(throws: ContainerCopy.Failure.self) {
+            _ = try await copy(to: target ?? self.target)
+        }
+        return failure.map { ($0.side, $0.error) }
+    }
+
+    @Test(arguments: ["packs/3", "manifests/3", ChangeLog.key(5), SnapshotStore.key(7)])
+    func `an object that is there with another length is refused`(key: String) async throws {
+        try await fill()
+        _ = try await copy(to: target)
+        try await target.put(key, .bytes([3, 3, 3, 3]))
+        let refused = try #require(await refusal())
+        #expect(refused == (.target, StoreError(.corrupt, key: key)))
+        #expect(try await target.get(key, range: nil).collect(upTo: 9) == [3, 3, 3, 3])
+        // A commit that was trimmed in one of them is the same.
+        try await target.put(key, try await .bytes(source.get(key, range: nil).collect(upTo: 1 << 20)))
+        try await target.put(ChangeLog.key(4), .bytes([]))
+        #expect(try await copy(to: target).objectCount == 0)
+    }
+
+    @Test func `what an interrupted copy has left is compared by its bytes`() async throws {
+        try await fill()
+        let faulty = FaultyStore(target)
+        faulty.plan(.failBefore(.unavailable), on: .create, prefix: "log/")
+        _ = try #require(await refusal(to: faulty))
+        let good = try await target.get("packs/3", range: nil).collect(upTo: 1 << 20)
+        try await target.put("packs/3", .bytes([UInt8](repeating: 4, count: good.count)))
+        let refused = try #require(await refusal())
+        #expect(refused == (.target, StoreError(.corrupt, key: "packs/3")))
+        try await target.put("packs/3", .bytes(good))
+        #expect(try await copy(to: target).commit == 9)
+        #expect(try await all(target) == all(source))
+    }
+
+    @Test func `a log with a gap is not copied`() async throws {
+        try await fill()
+        try await source.delete(ChangeLog.key(6))
+        let refused = try #require(await refusal())
+        #expect(refused == (.source, StoreError(.corrupt, key: ChangeLog.key(6))))
+        #expect(try await all(target) == [:])
     }
 
     @Test func `a container with adopted objects is refused`() async throws {

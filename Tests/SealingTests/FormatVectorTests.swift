@@ -26,8 +26,7 @@ import Testing
 
     private func sealed(_ bytes: [UInt8], at key: String, after start: [UInt8] = []) throws -> [UInt8] {
         guard
-            case .bytes(let sealed) = try SealedBody.make(.bytes(bytes), after: start, key: key, salt: salt, keys: keys)
-                .body
+            case .bytes(let sealed) = try Body.bytes(bytes).sealed(after: start, key: key, salt: salt, keys: keys)
         else { throw CocoaError(.fileReadUnknown) }
         return sealed
     }

@@ -48,6 +48,17 @@ import Testing
         #expect(Data(a).range(of: Data(text.prefix(8))) == nil)
     }
 
+    @Test(arguments: [0, 1, 100, 4096, 4097, 65_536, 70_001])
+    func `the length in a listing is known from that of the object`(count: Int) async throws {
+        for key in ["packs/a", "manifests/\(String(repeating: "a", count: 64))", "log/00000000000000000001"] {
+            try await store.put(key, .bytes(bytes(count)))
+            let lines = try await store.list(prefix: "", after: nil, limit: 9)
+            let listed = try #require(lines.first { $0.key.utf8.elementsEqual(key.utf8) }).byteCount
+            #expect(listed == store.listedByteCount(Int64(count), of: key))
+            #expect(listed == store.listedByteCount(listed, of: key))
+        }
+    }
+
     @Test func `names that are hashes are hidden, and found in a listing`() async throws {
         let hashes = (0..<3).map { index in
             SHA256.hash(data: [UInt8(index)]).map { String(format: "%02x", $0) }.joined()

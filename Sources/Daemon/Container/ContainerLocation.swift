@@ -98,6 +98,24 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
         (endpoint.map { ["--endpoint", $0] } ?? []) + (region.map { ["--region", $0] } ?? [])
     }
 
+    /// Whether another location is the same place in another spelling, as far as that shows without asking the store.
+    func isSamePlace(as other: ContainerLocation) -> Bool {
+        if let here = Self.directory(of: url), let there = Self.directory(of: other.url) {
+            // Whatever links lead there.
+            var (one, two) = (stat(), stat())
+            guard stat(here, &one) == 0, stat(there, &two) == 0 else { return here.isBytewiseEqual(to: there) }
+            return one.st_dev == two.st_dev && one.st_ino == two.st_ino
+        }
+        guard let here = bucketPlace, let there = other.bucketPlace else { return false }
+        return here.isBytewiseEqual(to: there) && chosenEndpoint == other.chosenEndpoint
+    }
+
+    /// Where its bucket is looked for; `nil` for a directory.
+    private var chosenEndpoint: String? {
+        let variables = ProcessInfo.processInfo.environment
+        return (try? S3Location(url, endpoint: endpoint, region: region, environment: variables))?.endpointURL
+    }
+
     /// The prefix of the keys below another place in the same bucket.
     func neighbourPrefix(_ other: String) throws(DaemonError) -> String {
         guard isBucket else {

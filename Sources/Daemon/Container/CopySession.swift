@@ -27,9 +27,7 @@ package struct CopySession: Sendable {
         from sourceLocation: ContainerLocation, unlocking: Unlocking, to targetLocation: ContainerLocation,
         targetUnlocking: Unlocking, making: () throws -> Making, whenCreated: () throws -> Void
     ) async throws {
-        guard !Self.isSame(sourceLocation, targetLocation) else {
-            throw DaemonError(.usage, "\(targetLocation.url) is the source itself; choose an empty place")
-        }
+        guard !sourceLocation.isSamePlace(as: targetLocation) else { throw Self.isSource(targetLocation) }
         source = try await RemoteContainer.open(sourceLocation, unlocking: unlocking)
         if try await !Self.exists(targetLocation) {
             switch try making() {
@@ -45,6 +43,10 @@ package struct CopySession: Sendable {
             }
         }
         target = try await RemoteContainer.open(targetLocation, unlocking: targetUnlocking)
+        // A copy has a keyring of its own.
+        if let keyring = source.unlocked?.newest.container, keyring == target.unlocked?.newest.container {
+            throw Self.isSource(targetLocation)
+        }
         guard target.identity.uuid == source.identity.uuid else {
             throw DaemonError(
                 .cannotCreate,
@@ -53,13 +55,8 @@ package struct CopySession: Sendable {
         }
     }
 
-    private static func isSame(_ one: ContainerLocation, _ other: ContainerLocation) -> Bool {
-        func place(_ location: ContainerLocation) -> Substring.UTF8View {
-            var url = location.url[...]
-            while url.utf8.last == UInt8(ascii: "/") { url = url.dropLast() }
-            return url.utf8
-        }
-        return place(one).elementsEqual(place(other)) && one.endpoint == other.endpoint
+    private static func isSource(_ location: ContainerLocation) -> DaemonError {
+        DaemonError(.usage, "\(location.url) is the source itself; choose an empty place")
     }
 
     private static func exists(_ location: ContainerLocation) async throws(DaemonError) -> Bool {
@@ -76,11 +73,23 @@ package struct CopySession: Sendable {
         }
     }
 
-    /// - Parameter scratch: A directory for objects on their way.
-    package func run(scratch: String) async throws(DaemonError) -> ContainerCopy.Report {
+    /// Copies, and then reads the copy as a new device does.
+    ///
+    /// Objects on their way are in `$TMPDIR`, otherwise `/var/tmp`, in files without names.
+    ///
+    /// - Parameter deviceName: The name of the device that reads the copy.
+    /// - Returns: Also what the copy lacks, as its source does, in sentences.
+    package func run(deviceName: String) async throws -> (report: ContainerCopy.Report, problems: [String]) {
+        let report = try await copy()
+        return (report, try await TemporarySession(target, deviceName: deviceName).check())
+    }
+
+    private func copy() async throws(DaemonError) -> ContainerCopy.Report {
+        let scratch = TemporarySession.scratchDirectory
         do throws(ContainerCopy.Failure) {
-            return try await ContainerCopy(from: source.container.store, to: target.container.store, scratch: scratch)
-                .run()
+            return try await ContainerCopy(
+                from: source.container.store, to: target.container.store, scratch: scratch
+            ).run()
         } catch {
             switch error.side {
             case .source: throw DaemonError(error.error, url: source.url)
@@ -89,6 +98,11 @@ package struct CopySession: Sendable {
                     .cannotCreate,
                     "\(target.url) was changed since the copy began, \(error.error.key): copy to an empty place")
             case .target: throw DaemonError(error.error, url: target.url)
+            case .scratch:
+                throw DaemonError(
+                    .cannotCreate,
+                    "objects on their way cannot be kept in \(scratch): \(error.error.detail); set TMPDIR to another directory"
+                )
             }
         }
     }

@@ -26,6 +26,20 @@ package struct TemporarySession: Sendable {
         self.notify = notify
     }
 
+    /// For a container that is open.
+    init(_ remote: RemoteContainer, deviceName: String) {
+        self.remote = remote
+        self.deviceName = deviceName
+        notify = { _ in }
+    }
+
+    /// Looks whether the container has what its files need, without reading their bytes.
+    ///
+    /// - Returns: What is missing, in sentences.
+    func check() async throws(FileError) -> [String] {
+        try await visiting { scratch throws(FileError) in try await scratch.check() }
+    }
+
     /// Rebuilds the container's tree in a new or empty directory.
     ///
     /// - Throws: ``FileError``.
@@ -101,7 +115,7 @@ package struct TemporarySession: Sendable {
     }
 
     /// Not `/tmp`, which is often in memory, unless the user chose it.
-    private static var scratchDirectory: String {
+    static var scratchDirectory: String {
         let chosen = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
         let path = ItemPath(chosen).isAbsolute ? chosen : "/var/tmp"
         guard let resolved = realpath(path, nil) else { return path }

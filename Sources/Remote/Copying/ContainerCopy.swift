@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 import Linux
 package import Model
 import Synchronization
@@ -8,6 +7,9 @@ import Synchronization
 ///
 /// The log is copied in its order, after the packs that it refers to: at every moment the target is the source as it was
 /// at an earlier commit. So a copy that was interrupted is continued by the next one, which skips what is there.
+///
+/// What is there is not taken on trust: its length must be that of the source's. Before the first commit is there, its bytes
+/// must be the same, too; with it, a copy has read back all packs that were there.
 package struct ContainerCopy: Sendable {
     package struct Report: Hashable, Sendable, Codable {
         package internal(set) var objectCount = 0
@@ -20,9 +22,9 @@ package struct ContainerCopy: Sendable {
         package init() {}
     }
 
-    /// Which of the two stores failed.
+    /// Which of the two stores failed, or the directory for objects on their way.
     package struct Failure: Error, Sendable {
-        package enum Side: Sendable { case source, target }
+        package enum Side: Sendable { case source, target, scratch }
 
         package let side: Side
         package let error: StoreError
@@ -37,15 +39,17 @@ package struct ContainerCopy: Sendable {
     private let target: any ObjectStore
     private let scratch: String
 
-    /// - Parameter scratch: A directory for objects on their way, of which ``width`` are there at a time.
+    /// - Parameter scratch: A directory with room for objects on their way, ``width`` at a time. Their files have no
+    ///   names, since they are plain: nothing of them is left when the copy is killed.
     package init(from source: any ObjectStore, to target: any ObjectStore, scratch: String) {
         self.source = source
         self.target = target
         self.scratch = scratch
     }
 
-    /// - Throws: ``Failure``; with `invalid` for a source with adopted objects, `preconditionFailed` when somebody has
-    ///   written another commit into the target.
+    /// - Throws: ``Failure``; with `invalid` for a source with adopted objects, `corrupt` for one whose log has a gap, and
+    ///   for a target with another object than the source's, `preconditionFailed` when somebody has written another commit
+    ///   into the target.
     package func run() async throws(Failure) -> Report {
         if try await !listing(source, .source, "adopted/").isEmpty {
             let reason = "it has adopted objects, whose bytes lie beside it: import them into the new container instead"
@@ -64,40 +68,72 @@ package struct ContainerCopy: Sendable {
     private func pass(_ report: inout Report) async throws(Failure) {
         // Before the packs: what these commits refer to is there.
         let commits = try await listing(source, .source, ChangeLog.prefix)
-        for prefix in ["packs/", "manifests/"] { try await copyAll(prefix, &report) }
-        let snapshots = Set(
-            try await listing(source, .source, SnapshotStore.prefix).map { ObjectAddress.container($0.key) })
-        let known = try await keys(ChangeLog.prefix)
-        let knownSnapshots = try await keys(SnapshotStore.prefix)
+        try Self.refuseGaps(commits)
+        let known = try await byteCounts(ChangeLog.prefix)
+        for prefix in ["packs/", "manifests/"] { try await copyAll(prefix, comparing: known.isEmpty, &report) }
+        let snapshots = try await listing(source, .source, SnapshotStore.prefix)
+        let knownSnapshots = try await byteCounts(SnapshotStore.prefix)
+        for line in commits + snapshots {
+            guard let there = known[.container(line.key)] ?? knownSnapshots[.container(line.key)] else { continue }
+            // Either commit may have been trimmed since.
+            if there > 0, line.byteCount > 0 { try checkLength(there, of: line) }
+        }
         // Each commit names the one before: where this one is the same, so are all before it.
-        if let last = commits.last(where: { known.contains(.container($0.key)) }) { try await compare(last.key) }
+        if let last = commits.last(where: { known[.container($0.key)] != nil }) { try await compare(last.key) }
+        let snapshotKeys = Set(snapshots.map { ObjectAddress.container($0.key) })
         for line in commits {
             guard let number = ChangeLog.number(of: line.key), number > report.commit else { continue }
-            if known.contains(.container(line.key)) {
+            if known[.container(line.key)] != nil {
                 report.presentCount += 1
             } else {
                 report.count(try await copy(line.key))
             }
             // The hash of its commit is known now.
-            let snapshot = SnapshotStore.key(number)
-            if snapshots.contains(.container(snapshot)), !knownSnapshots.contains(.container(snapshot)) {
-                report.count(try await copy(snapshot))
+            let snapshot = ObjectAddress.container(SnapshotStore.key(number))
+            if snapshotKeys.contains(snapshot), knownSnapshots[snapshot] == nil {
+                report.count(try await copy(SnapshotStore.key(number)))
             }
             report.commit = number
         }
     }
 
+    private static func refuseGaps(_ commits: [ObjectListing]) throws(Failure) {
+        var survey = LogSurvey()
+        for line in commits {
+            if let number = ChangeLog.number(of: line.key) { survey.add(number, isTrimmed: line.byteCount == 0) }
+        }
+        guard let gap = survey.gaps.first else { return }
+        let reason = "it is missing, although commit \(gap.upperBound + 1) exists: a copy would have the same gap"
+        throw Failure(
+            side: .source, error: StoreError(.corrupt, key: ChangeLog.key(gap.lowerBound), reason))
+    }
+
     /// Copies the objects below a prefix that are not there yet, several at once.
-    private func copyAll(_ prefix: String, _ report: inout Report) async throws(Failure) {
-        let known = try await keys(prefix)
-        let wanted = try await listing(source, .source, prefix).map(\.key).filter { !known.contains(.container($0)) }
-        let line = Line(wanted)
+    ///
+    /// - Parameter comparing: Whether the bytes of the others are compared.
+    private func copyAll(_ prefix: String, comparing: Bool, _ report: inout Report) async throws(Failure) {
+        let known = try await byteCounts(prefix)
+        var work: [Line.Work] = []
+        for line in try await listing(source, .source, prefix) {
+            if let there = known[.container(line.key)] {
+                try checkLength(there, of: line)
+                if comparing { work.append(.compare(line.key)) }
+            } else {
+                work.append(.copy(line.key))
+            }
+        }
+        let line = Line(work)
         let results = await withTaskGroup(of: Result<[Int64?], Failure>.self) { group in
             for _ in 0..<Self.width {
                 group.addTask {
                     var byteCounts: [Int64?] = []
-                    while let key = line.next() {
-                        do throws(Failure) { byteCounts.append(try await copy(key)) } catch {
+                    while let work = line.next() {
+                        do throws(Failure) {
+                            switch work {
+                            case .copy(let key): byteCounts.append(try await copy(key))
+                            case .compare(let key): try await compareBytes(key)
+                            }
+                        } catch {
                             line.end()
                             return .failure(error)
                         }
@@ -108,6 +144,37 @@ package struct ContainerCopy: Sendable {
             return await group.reduce(into: []) { $0.append($1) }
         }
         for result in results { for byteCount in try result.get() { report.count(byteCount) } }
+    }
+
+    // MARK: What is there
+
+    private func checkLength(_ there: Int64, of line: ObjectListing) throws(Failure) {
+        // A sealed store lists padded lengths, which are the same when they are padded again.
+        let isSame =
+            target.isSealed
+            ? target.listedByteCount(line.byteCount, of: line.key) == there
+            : source.listedByteCount(there, of: line.key) == line.byteCount
+        if !isSame { throw Self.difference(line.key, "has another length") }
+    }
+
+    private func compareBytes(_ key: String) async throws(Failure) {
+        let here: SHA256.Digest
+        do throws(StoreError) { here = try await Self.digest(of: key, in: source) } catch {
+            // Garbage collection has deleted it meanwhile.
+            if error.code == .notFound { return }
+            throw Failure(side: .source, error: error)
+        }
+        let there = try await side(.target) { () async throws(StoreError) in
+            try await Self.digest(of: key, in: target)
+        }
+        if here != there { throw Self.difference(key, "has other bytes") }
+    }
+
+    private static func difference(_ key: String, _ what: String) -> Failure {
+        let reason =
+            "it \(what) than that of the source: find out which of the two is damaged (dewpoint check --bytes); if it is that of "
+            + "the copy, remove it there, and copy again"
+        return Failure(side: .target, error: StoreError(.corrupt, key: key, reason))
     }
 
     /// - Throws: ``Failure`` when the target has another commit of that number.
@@ -126,34 +193,33 @@ package struct ContainerCopy: Sendable {
         }
     }
 
-    /// The keys that are still to be copied.
+    /// What is still to be done.
     private final class Line: Sendable {
-        private let keys: Mutex<ArraySlice<String>>
+        enum Work: Sendable {
+            case copy(String)
+            case compare(String)
+        }
 
-        init(_ keys: [String]) { self.keys = Mutex(keys[...]) }
+        private let work: Mutex<ArraySlice<Work>>
 
-        func next() -> String? { keys.withLock { $0.popFirst() } }
-        func end() { keys.withLock { $0 = [] } }
+        init(_ work: [Work]) { self.work = Mutex(work[...]) }
+
+        func next() -> Work? { work.withLock { $0.popFirst() } }
+        func end() { work.withLock { $0 = [] } }
     }
 
     // MARK: One object
 
     /// - Returns: Its length; `nil` for one that garbage collection has deleted meanwhile.
     private func copy(_ key: String) async throws(Failure) -> Int64? {
-        let path = "\(scratch)/copy-\(UUID().uuidString.lowercased())"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let fetched = try await side(.source) { () async throws(StoreError) in try await fetch(key, to: path) }
-        guard let (byteCount, digest) = fetched else { return nil }
+        guard let (file, byteCount, digest) = try await fetch(key) else { return nil }
         try await side(.target) { () async throws(StoreError) in
-            let body = byteCount == 0 ? Body.bytes([]) : try Self.body(path, byteCount, key)
+            let body = byteCount == 0 ? Body.bytes([]) : try Self.body(file, byteCount, key)
             do throws(StoreError) { try await target.create(key, body) } catch {
                 // The write may have landed although it failed: what is there is compared.
                 guard error.code == .preconditionFailed else { throw error }
             }
-            var written = SHA256()
-            let object = try await target.get(key, range: nil)
-            while let piece = try await object.next() { written.update(data: piece) }
-            guard written.finalize() == digest else {
+            guard try await Self.digest(of: key, in: target) == digest else {
                 throw StoreError(.preconditionFailed, key: key, "the target has another object of this name")
             }
         }
@@ -163,46 +229,60 @@ package struct ContainerCopy: Sendable {
     /// The most that is held in memory: 64 MiB, as of a commit.
     private static let memoryByteLimit: Int64 = 64 << 20
 
-    private static func body(_ path: String, _ byteCount: Int64, _ key: String) throws(StoreError) -> Body {
+    private static func body(_ file: NamelessFile, _ byteCount: Int64, _ key: String) throws(StoreError) -> Body {
         // A commit is signed by its bytes in memory.
         guard byteCount <= memoryByteLimit, key.utf8.starts(with: ChangeLog.prefix.utf8) else {
-            return .file(path: path, range: 0..<byteCount)
+            return .nameless(file, byteCount: byteCount)
         }
         do throws(FileError) {
-            return .bytes(try Descriptor(path).read(byteCount: Int(byteCount), at: 0))
+            return .bytes(try file.file.read(byteCount: Int(byteCount), at: 0))
         } catch {
             throw error.storeError(key: key)
         }
     }
 
-    private func fetch(_ key: String, to path: String) async throws(StoreError) -> (Int64, SHA256.Digest)? {
-        let file: Descriptor
-        do throws(FileError) { file = try Descriptor(path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) } catch {
-            throw error.storeError(key: key)
-        }
+    private static func digest(
+        of key: String, in store: any ObjectStore
+    ) async throws(StoreError) -> SHA256.Digest {
+        var hasher = SHA256()
+        let object = try await store.get(key, range: nil)
+        while let piece = try await object.next() { hasher.update(data: piece) }
+        return hasher.finalize()
+    }
+
+    private func fetch(_ key: String) async throws(Failure) -> (NamelessFile, Int64, SHA256.Digest)? {
+        let file = try local(key) { () throws(FileError) in try NamelessFile(in: scratch) }
         var hasher = SHA256()
         var byteCount: Int64 = 0
-        do throws(StoreError) {
-            let object = try await source.get(key, range: nil)
-            while let piece = try await object.next() {
+        do throws(Failure) {
+            let object = try await side(.source) { () async throws(StoreError) in try await source.get(key, range: nil)
+            }
+            while let piece = try await side(.source, { () async throws(StoreError) in try await object.next() }) {
                 hasher.update(data: piece)
                 byteCount += Int64(piece.count)
-                do throws(FileError) { try piece.withBytes { bytes throws(FileError) in try file.append(bytes) } } catch
-                {
-                    throw error.storeError(key: key)
+                try local(key) { () throws(FileError) in
+                    try piece.withBytes { bytes throws(FileError) in try file.file.append(bytes) }
                 }
             }
         } catch {
-            guard error.code == .notFound else { throw error }
+            guard error.error.code == .notFound, error.side == .source else { throw error }
             return nil
         }
-        return (byteCount, hasher.finalize())
+        return (file, byteCount, hasher.finalize())
+    }
+
+    private func local<Value>(_ key: String, _ work: () throws(FileError) -> Value) throws(Failure) -> Value {
+        do throws(FileError) { return try work() } catch {
+            throw Failure(side: .scratch, error: error.storeError(key: key))
+        }
     }
 
     // MARK: Listings
 
-    private func keys(_ prefix: String) async throws(Failure) -> Set<ObjectAddress> {
-        Set(try await listing(target, .target, prefix).map { .container($0.key) })
+    /// What the target has.
+    private func byteCounts(_ prefix: String) async throws(Failure) -> [ObjectAddress: Int64] {
+        let lines = try await listing(target, .target, prefix).map { (ObjectAddress.container($0.key), $0.byteCount) }
+        return Dictionary(lines) { $1 }
     }
 
     private func listing(

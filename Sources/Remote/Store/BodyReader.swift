@@ -29,6 +29,9 @@ package final class BodyReader: Sendable {
                 }
             }
             return BodyReader(.file(file, path: path, start: range.lowerBound), byteCount: body.byteCount, key: key)
+        case .nameless(let nameless, let byteCount):
+            return BodyReader(
+                .file(nameless.file, path: nameless.description, start: 0), byteCount: byteCount, key: key)
         }
     }
 

@@ -69,6 +69,9 @@ package protocol ObjectStore: Sendable {
     /// Whether those who have what is stored must learn nothing from it, the lengths of objects included.
     var isSealed: Bool { get }
 
+    /// The length that a listing has for an object of a length: more in a sealed store, which pads.
+    func listedByteCount(_ byteCount: Int64, of key: String) -> Int64
+
     /// Checks an object that a sealed store does not show: `container.json` in plain text, which says which container
     /// it is; what is read through the store is sealed, and elsewhere. A plain store has nothing to check.
     ///
@@ -80,6 +83,7 @@ package protocol ObjectStore: Sendable {
 extension ObjectStore {
     package var isSealed: Bool { false }
     package var bodyCopyCount: Int { 0 }
+    package func listedByteCount(_ byteCount: Int64, of key: String) -> Int64 { byteCount }
     package func verifyDescription() async throws(StoreError) {}
 
     /// Streams the bytes of an object of the container; as for an address.

@@ -42,5 +42,9 @@ extension StoreDecorator {
     /// False while there is none behind it.
     package var isSealed: Bool { (try? base(""))?.isSealed ?? false }
 
+    package func listedByteCount(_ byteCount: Int64, of key: String) -> Int64 {
+        (try? base(key))?.listedByteCount(byteCount, of: key) ?? byteCount
+    }
+
     package func verifyDescription() async throws(StoreError) { try await base("container.json").verifyDescription() }
 }

@@ -75,71 +75,68 @@ struct BodySealing {
     }
 }
 
-/// A body that was sealed, and the file that it is in.
-struct SealedBody: Sendable {
-    let body: Body
-    /// Without a name, so that nothing of it is left after a crash: it is read as long as this is open.
-    private let file: Descriptor?
-
+extension Body {
     /// The length of the pieces of a sealed pack: that of its chunks, 1 MiB, with what sealing adds.
-    private static let pieceByteCount = (1 << 20) + SealedHeader.byteCount + 16 * Int(SealedLayout.tagByteCount)
+    private static let sealedPieceByteCount = (1 << 20) + SealedHeader.byteCount + 16 * Int(SealedLayout.tagByteCount)
 
-    /// To be called when the body was sent.
-    func keepOpen() { withExtendedLifetime(file) {} }
-
-    /// Blocks where the body is a file.
-    static func make(
-        _ body: Body, after start: [UInt8] = [], key: String, salt: [UInt8], keys: SealingKeys
-    ) throws(StoreError) -> SealedBody {
+    /// The body as it is stored. Blocks where it is a file.
+    func sealed(
+        after start: [UInt8] = [], key: String, salt: [UInt8], keys: SealingKeys
+    ) throws(StoreError) -> Body {
         var sealing = try BodySealing(
-            key: key, byteCount: Int64(start.count) + body.byteCount, salt: salt, keys: keys)
-        switch body {
+            key: key, byteCount: Int64(start.count) + byteCount, salt: salt, keys: keys)
+        switch self {
         case .pieces:
             // A pack is sent as it is sealed: as one array, it would be new memory from the kernel each time. Not segment
             // by segment either, each of which would pass through all layers by itself.
             var pieces: [[UInt8]] = []
             var left = Int(sealing.sealedByteCount)
             var piece: [UInt8] = []
-            try sealing.seal(body, after: start) { sealed throws(StoreError) in
-                if piece.count + sealed.count > pieceByteCount {
+            try sealing.seal(self, after: start) { sealed throws(StoreError) in
+                if piece.count + sealed.count > Self.sealedPieceByteCount {
                     pieces.append(piece)
                     piece = []
                 }
-                if piece.isEmpty { piece.reserveCapacity(min(left, pieceByteCount)) }
+                if piece.isEmpty { piece.reserveCapacity(min(left, Self.sealedPieceByteCount)) }
                 sealed.withUnsafeBytes { piece.append(contentsOf: $0) }
                 left -= sealed.count
             }
             pieces.append(piece)
-            return SealedBody(body: .pieces(pieces), file: nil)
+            return .pieces(pieces)
         case .bytes:
             var sealed: [UInt8] = []
             sealed.reserveCapacity(Int(sealing.sealedByteCount))
-            try sealing.seal(body, after: start) { piece throws(StoreError) in sealed += piece }
-            return SealedBody(body: .bytes(sealed), file: nil)
+            try sealing.seal(self, after: start) { piece throws(StoreError) in sealed += piece }
+            return .bytes(sealed)
         case .file(let path, _):
-            let file: Descriptor
-            do throws(FileError) { file = try unnamedFile(beside: path) } catch { throw failure(error, key) }
-            try sealing.seal(body, after: start) { piece throws(StoreError) in
-                do throws(FileError) {
-                    try Array(piece).withBytes { bytes throws(FileError) in try file.append(bytes) }
-                } catch {
-                    throw failure(error, key)
-                }
-            }
-            return SealedBody(
-                body: .file(path: "/proc/self/fd/\(file.rawValue)", range: 0..<sealing.sealedByteCount), file: file)
+            return try sealing.seal(self, after: start, in: URL(filePath: path).deletingLastPathComponent().path)
+        case .nameless(let file, _):
+            return try sealing.seal(self, after: start, in: file.directory)
         }
     }
+}
 
-    private static func failure(_ error: FileError, _ key: String) -> StoreError {
-        // It may work later, when there is space again, say.
-        StoreError(.unavailable, key: key, "cannot be sealed here: \(error)")
+extension BodySealing {
+    /// Seals a body that may be too long for the memory.
+    ///
+    /// - Parameter directory: A directory with room for it.
+    fileprivate mutating func seal(
+        _ body: Body, after start: [UInt8], in directory: String
+    ) throws(StoreError) -> Body {
+        let key = key
+        let target = try Self.local(key) { () throws(FileError) in try NamelessFile(in: directory) }
+        try seal(body, after: start) { piece throws(StoreError) in
+            try Self.local(key) { () throws(FileError) in
+                try Array(piece).withBytes { bytes throws(FileError) in try target.file.append(bytes) }
+            }
+        }
+        return .nameless(target, byteCount: sealedByteCount)
     }
 
-    private static func unnamedFile(beside path: String) throws(FileError) -> Descriptor {
-        let name = "\(path).sealed-\(UUID().uuidString.lowercased())"
-        let file = try Descriptor(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        try SystemCalls.check("unlink", as: name) { unlink(name) }
-        return file
+    private static func local<Value>(_ key: String, _ work: () throws(FileError) -> Value) throws(StoreError) -> Value {
+        do throws(FileError) { return try work() } catch {
+            // It may work later, when there is space again, say.
+            throw StoreError(.unavailable, key: key, "cannot be sealed here: \(error)")
+        }
     }
 }

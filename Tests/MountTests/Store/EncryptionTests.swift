@@ -440,6 +440,80 @@ extension RealMount {
             }
         }
 
+        @Test(.needsDirectory)
+        func `a copy says what is damaged or missing, on which side`() async throws {
+            try await MountedContainer.with(isEncrypted: false) { container in
+                let (a, directory) = (container.a, container.directory)
+                try await Command.script(#"seq 500000 > "$1/f""#, a.point)
+                try await a.sync()
+                try await Command.script(#"echo more > "$1/g""#, a.point)
+                try await a.sync()
+                try await a.unmount()
+                try "a new passphrase\n".write(toFile: directory + "/new", atomically: true, encoding: .utf8)
+                func copy(to name: String, encrypting: Bool = false, from source: String? = nil) async throws -> Command
+                {
+                    let options = [
+                        "--encrypt", "--new-passphrase-file", directory + "/new", "--recovery-file",
+                        "\(directory)/code-\(name)",
+                    ]
+                    return try await Command.run(
+                        [
+                            container.binary, "container", "copy", source ?? container.url,
+                            "file://\(directory)/\(name)",
+                        ] + (encrypting ? options : []), limit: .seconds(60), environment: container.environment)
+                }
+                // Another spelling of the same place.
+                try await Command.script(#"ln -s remote "$1/link""#, directory)
+                for spelling in ["x/../remote", "remote/", "./remote", "link"] {
+                    try FileManager.default.createDirectory(
+                        atPath: directory + "/x", withIntermediateDirectories: true)
+                    let itself = try await copy(to: spelling)
+                    #expect(itself.status == 64 && itself.errors.contains("is the source itself"), "\(itself.errors)")
+                }
+                let localhost = try await copy(to: "remote", from: "FILE://localhost" + container.remote)
+                #expect(localhost.status == 64, "\(localhost.errors)")
+
+                // What is there, and cut.
+                for (name, encrypting) in [("plain", false), ("safe", true)] {
+                    let first = try await copy(to: name, encrypting: encrypting)
+                    try #require(first.succeeded, "\(first.errors)")
+                    try await Command.script(
+                        #"truncate -s 1000 "$(find "$1" -path '*/packs/*' -type f -size +100k | head -1)""#,
+                        "\(directory)/\(name)")
+                    let again = try await copy(to: name, encrypting: encrypting)
+                    #expect(again.status == 1, "\(again.output)")
+                    #expect(
+                        again.errors.hasPrefix(
+                            "dewpoint: the container at file://\(directory)/\(name) is damaged: packs/"),
+                        "\(again.errors)")
+                    #expect(again.errors.contains("has another length than that of the source"))
+                }
+                // What the source lacks.
+                try await Command.script(
+                    #"mv "$(find "$1/packs" -type f -size +100k | head -1)" "$2/pack""#, container.remote, directory)
+                for (name, encrypting) in [("plain2", false), ("safe2", true)] {
+                    let lacking = try await copy(to: name, encrypting: encrypting)
+                    #expect(lacking.status == 65)
+                    #expect(lacking.output.hasPrefix("copied: "))
+                    #expect(
+                        lacking.errors.hasPrefix(
+                            "dewpoint: \(container.url) is incomplete, and so is the copy: 1 problem\nf: the container lacks"
+                        ),
+                        "\(lacking.errors)")
+                }
+                let commit = "log/00000000000000000001"
+                try FileManager.default.removeItem(atPath: "\(container.remote)/\(commit)")
+                for (name, encrypting) in [("plain3", false), ("safe3", true)] {
+                    let gap = try await copy(to: name, encrypting: encrypting)
+                    #expect(gap.status == 1)
+                    #expect(
+                        gap.errors
+                            == "dewpoint: the container at \(container.url) is damaged: \(commit): it is missing, "
+                            + "although commit 2 exists: a copy would have the same gap\n", "\(gap.errors)")
+                }
+            }
+        }
+
         @Test func `a reader's device mounts read-only, and checkpoints are the same where the history is`()
             async throws
         {

@@ -10,7 +10,8 @@ struct ContainerCopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Copies a container to another place: encrypted, or plain.",
         discussion: """
-            Copies everything, history, versions and trash included, and reads back what it has written. A copy that was interrupted is \
+            Copies everything, history, versions and trash included, reads back what it has written, and checks that what the files need is \
+            there; if not, the exit status is 65. A copy that was interrupted is \
             continued by the same command. What devices write into the source meanwhile is copied as well, up to the end of the command: \
             unmount it everywhere before, or make the old place unwritable. The copy is the same container, so a device that mounts it keeps \
             what is local.
@@ -50,6 +51,9 @@ struct ContainerCopyCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
+    /// How many problems are listed; the others are only counted: 1000.
+    private static let problemLimit = 1000
+
     func validate() throws {
         if !encrypt, newPassphraseFile != nil || recovery.recoveryFile != nil {
             throw ValidationError("--new-passphrase-file and --recovery-file are for --encrypt")
@@ -88,14 +92,20 @@ struct ContainerCopyCommand: AsyncParsableCommand {
             if isCodePending { recovery.discard(after: error) }
             throw explained(error)
         }
-        let scratch = try CopyScratch()
-        defer { scratch.remove() }
-        let report = try await session.run(scratch: scratch.path)
-        if json { return try JSONOutput.print(report) }
-        print(
-            "copied: \(TransferText.count(report.objectCount, "object")) with \(ByteCount(report.byteCount))"
-                + (report.presentCount > 0 ? ", \(report.presentCount) already present" : "")
-                + ", up to commit \(report.commit)")
+        let (report, problems) = try await session.run(deviceName: MountPlan.hostName())
+        if json {
+            try JSONOutput.print(report)
+        } else {
+            print(
+                "copied: \(TransferText.count(report.objectCount, "object")) with \(ByteCount(report.byteCount))"
+                    + (report.presentCount > 0 ? ", \(report.presentCount) already present" : "")
+                    + ", up to commit \(report.commit)")
+        }
+        if problems.isEmpty { return }
+        throw CommandFailure(
+            .disagreement,
+            "\(source) is incomplete, and so is the copy: \(TransferText.count(problems.count, "problem"))",
+            log: Array(problems.prefix(Self.problemLimit)))
     }
 }
 
@@ -108,23 +118,4 @@ extension ContainerCopyCommand {
         return DaemonError(
             .usage, "\(refusal.description); the passphrase of the copy is given with --new-passphrase-file")
     }
-}
-
-/// A private directory for objects on their way.
-private struct CopyScratch {
-    let path: String
-
-    init() throws {
-        let chosen = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
-        let parent = ItemPath(chosen).isAbsolute ? chosen : "/var/tmp"
-        var template = Array("\(parent)/dewpoint-copy-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw CommandFailure(
-                .cannotCreate,
-                "no directory can be made in \(parent): \(String(cString: strerror(errno))); set TMPDIR to another one")
-        }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    func remove() { try? FileManager.default.removeItem(atPath: path) }
 }
