@@ -11,6 +11,9 @@ package struct LinkReader: Sendable {
     /// - Parameter variables: Of the process: used to find proxies and certificates.
     package init(variables: [String: String]) { transport = HTTPTransport(variables: variables) }
 
+    /// What is wrong with the address in a link, in words; `nil` for one that can be tried.
+    package static func fault(of url: String) -> String? { WebAddress.fault(of: url) }
+
     /// - Parameter key: For errors, in place of the link, which may be a secret.
     /// - Returns: The bytes as they arrive. A transfer that breaks is continued.
     /// - Throws: ``StoreError`` with `notFound` for a link that has ended or leads to nothing, `invalid` for one that

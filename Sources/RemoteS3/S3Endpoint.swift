@@ -25,6 +25,7 @@ struct S3Endpoint: Hashable, Sendable {
                 .invalid, key: host, "the endpoint must not contain keys; put them into ~/.aws/credentials")
         }
         guard url.query == nil, url.fragment == nil else { throw refuse("an endpoint has no query or fragment") }
+        guard WebAddress.hasPort(url) else { throw refuse("\(text) cannot be used: \(WebAddress.portFault)") }
         isPlain = scheme == "http"
         self.host = host.lowercased()
         port = url.port

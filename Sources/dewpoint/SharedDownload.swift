@@ -28,7 +28,8 @@ struct SharedDownload: Sendable {
 
     /// - Throws: ``CommandFailure`` with `usage`.
     static func parse(_ text: String) throws(CommandFailure) -> ShareLink {
-        do throws(ShareLink.Fault) { return try ShareLink(parsing: text) } catch {
+        let link: ShareLink
+        do throws(ShareLink.Fault) { link = try ShareLink(parsing: text) } catch {
             let sentence =
                 switch error {
                 case .plain:
@@ -41,6 +42,10 @@ struct SharedDownload: Sendable {
     }
 
     static func target(_ output: String?, named name: String) throws(CommandFailure) -> String {
+        if let fault = LinkReader.fault(of: link.bytesURL) {
+            throw CommandFailure(.usage, "the link leads nowhere: \(fault)")
+        }
+        return link
         var isDirectory: ObjCBool = true
         if let output,
             !FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory) || !isDirectory.boolValue

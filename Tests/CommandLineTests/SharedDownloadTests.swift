@@ -29,6 +29,18 @@ import Testing
         #expect(try SharedDownload.target("x", named: name) == "x")
     }
 
+    @Test(arguments: [
+        "http://h:99999", "http://h:65536", "http://h:0", "http://h:99999999999999999999", "ftp://h", "http://", "h",
+    ])
+    func `a link to what is no address is refused`(place: String) throws {
+        let key = String(repeating: "A", count: 43)
+        let link = "\(place)/shares/1.html?X=1#2.\(key).n?X=2"
+        let failure = #expect(throws: CommandFailure.self) { _ = try SharedDownload.parse(link) }
+        #expect(failure?.status == .usage && failure?.sentence.hasPrefix("the link leads nowhere: ") == true)
+        let last = "http://h:65535/shares/1.html?X=1#2.\(key).n?X=2"
+        _ = try SharedDownload.parse(last)
+    }
+
     @Test func `a link of another kind is refused with what it is`() throws {
         for (text, words) in [
             ("https://h/shares/1?X=1", "this is no link to a file of an encrypted container"),

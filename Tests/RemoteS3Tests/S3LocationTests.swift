@@ -38,6 +38,36 @@ import Testing
         #expect(throws: StoreError(.invalid, key: url)) { try location(url) }
     }
 
+    @Test(arguments: ["0", "65536", "99999", "99999999999999999999"])
+    func `a port that is none is refused`(port: String) throws {
+        let endpoint = "http://127.0.0.1:\(port)"
+        #expect(throws: StoreError(.invalid, key: endpoint)) { try location("s3://notes", endpoint: endpoint) }
+        #expect(throws: StoreError(.invalid, key: endpoint)) {
+            try location("s3://notes", ["AWS_ENDPOINT_URL": endpoint])
+        }
+        let proxies = ProxySettings(["HTTP_PROXY": "http://proxy:\(port)"])
+        #expect(throws: ProxySettings.Fault.self) {
+            _ = try proxies.proxy(isPlain: true, host: "s3.example.com", port: nil)
+        }
+    }
+
+    @Test func `the first and the last port are taken`() throws {
+        for port in ["1", "65535"] {
+            let endpoint = "http://127.0.0.1:\(port)"
+            #expect(try location("s3://notes", endpoint: endpoint).endpoint.url == endpoint)
+        }
+        #expect(try location("s3://notes", endpoint: "http://127.0.0.1:").endpoint.port == nil)
+    }
+
+    @Test(arguments: ["http://127.0.0.1:99999", "http://127.0.0.1:0", "ftp://127.0.0.1", "http://", "", "127.0.0.1"])
+    func `the address of a credential server that is none does not end the program`(endpoint: String) async throws {
+        let client = MetadataClient(http: HTTPTransport(variables: [:]).direct)
+        await #expect(throws: StoreError(.unavailable, key: "credentials")) {
+            _ = try await client.container(url: endpoint, token: nil)
+        }
+        #expect(try await client.instance(endpoint: endpoint) == nil)
+    }
+
     @Test func `the endpoint comes from the option, else the environment, else Amazon`() throws {
         let both = ["AWS_ENDPOINT_URL": "http://one:1", "AWS_ENDPOINT_URL_S3": "http://two:2/"]
         #expect(try location("s3://notes", endpoint: "https://three", both).endpoint.url == "https://three")

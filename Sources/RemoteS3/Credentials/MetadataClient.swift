@@ -76,6 +76,9 @@ struct MetadataClient: Sendable {
     private func ask(
         _ url: String, method: HTTPMethod = .GET, headers: [(String, String)]
     ) async throws(StoreError) -> Answer {
+        if let fault = WebAddress.fault(of: url) {
+            throw unavailable("the address of the credential server cannot be used: \(fault)")
+        }
         var request = HTTPClientRequest(url: url)
         request.method = method
         for (name, value) in headers { request.headers.add(name: name, value: value) }

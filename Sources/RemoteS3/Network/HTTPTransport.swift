@@ -68,6 +68,7 @@ final class HTTPTransport: Sendable {
     func execute(
         _ message: HTTPClientRequest, deadline: NIODeadline = .distantFuture
     ) async throws -> HTTPClientResponse {
+        if let fault = WebAddress.fault(of: message.url) { throw TransportFault(fault, isTransient: false) }
         guard let url = URLComponents(string: message.url), let host = url.host else {
             throw TransportFault("the address is invalid", isTransient: false)
         }

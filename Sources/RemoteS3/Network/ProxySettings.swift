@@ -69,7 +69,7 @@ struct ProxySettings: Hashable, Sendable {
     private static func proxy(_ text: String, of variable: String) -> Result<Proxy, Fault> {
         let text = text.contains("://") ? text : "http://" + text
         guard let url = URLComponents(string: text, encodingInvalidCharacters: false), let host = url.host,
-            !host.isEmpty, url.scheme?.lowercased() == "http"
+            !host.isEmpty, url.scheme?.lowercased() == "http", WebAddress.hasPort(url)
         else {
             return .failure(
                 Fault(sentence: "\(variable) must be the URL of a proxy, such as http://proxy.example.com:3128"))
