@@ -56,6 +56,13 @@ struct PassphraseOptions: ParsableArguments {
             }
             text = first
         }
+        // Where it is asked for, it would be taken for a code, and open nothing.
+        guard RecoveryCode(text) == nil else {
+            throw CommandFailure(
+                .usage,
+                "this is a recovery code, which cannot be a passphrase: choose another passphrase; a new code is made with: "
+                    + "dewpoint key recovery")
+        }
         guard text.count >= Self.leastLength else {
             throw CommandFailure(
                 .usage,

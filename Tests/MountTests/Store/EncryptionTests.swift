@@ -514,6 +514,34 @@ extension RealMount {
             }
         }
 
+        @Test func `a recovery code is refused as a passphrase`() async throws {
+            try await with { container in
+                let code = container.recoveryFile
+                let url = "file://\(container.directory)/other"
+                for arguments in [
+                    [
+                        "container", "create", url, "--id", "iCloud.a.b", "--encrypt", "--passphrase-file", code,
+                        "--recovery-file", container.directory + "/code",
+                    ],
+                    ["key", "passphrase", container.a.point, "--new-passphrase-file", code],
+                    [
+                        "container", "copy", container.url, url, "--encrypt", "--new-passphrase-file", code,
+                        "--recovery-file", container.directory + "/code",
+                    ],
+                ] {
+                    let refused = try await Command.run(
+                        [container.binary] + arguments, environment: container.environment)
+                    #expect(refused.status == 64)
+                    #expect(
+                        refused.errors
+                            == "dewpoint: this is a recovery code, which cannot be a passphrase: choose another passphrase; "
+                            + "a new code is made with: dewpoint key recovery\n", "\(arguments)")
+                }
+                #expect(!FileManager.default.fileExists(atPath: container.directory + "/other"))
+                #expect(!FileManager.default.fileExists(atPath: container.directory + "/code"))
+            }
+        }
+
         @Test func `a reader's device mounts read-only, and checkpoints are the same where the history is`()
             async throws
         {
