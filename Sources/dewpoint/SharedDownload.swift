@@ -32,6 +32,9 @@ struct SharedDownload: Sendable {
         do throws(ShareLink.Fault) { link = try ShareLink(parsing: text) } catch {
             let sentence =
                 switch error {
+                case .noFragment:
+                    "the part of the link from # on is missing, without which nobody can read the file: ask for the whole "
+                        + "link, and give it in quotes"
                 case .plain:
                     "this is no link to a file of an encrypted container; what is not encrypted is saved by any browser"
                 case .otherVersion: "this link was made by another version of Dewpoint: update this one"
@@ -39,13 +42,13 @@ struct SharedDownload: Sendable {
                 }
             throw CommandFailure(.usage, sentence)
         }
-    }
-
-    static func target(_ output: String?, named name: String) throws(CommandFailure) -> String {
         if let fault = LinkReader.fault(of: link.bytesURL) {
             throw CommandFailure(.usage, "the link leads nowhere: \(fault)")
         }
         return link
+    }
+
+    static func target(_ output: String?, named name: String) throws(CommandFailure) -> String {
         var isDirectory: ObjCBool = true
         if let output,
             !FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory) || !isDirectory.boolValue

@@ -44,6 +44,9 @@ import Testing
     @Test func `a link of another kind is refused with what it is`() throws {
         for (text, words) in [
             ("https://h/shares/1?X=1", "this is no link to a file of an encrypted container"),
+            ("https://h/index.html", "this is no link to a file of an encrypted container"),
+            ("https://h/shares/1.html?X=1", "the part of the link from # on is missing"),
+            ("https://h/shares/1.html?X=1#", "the part of the link from # on is missing"),
             ("https://h/shares/1.html?X=1#9.k.n?X=2", "another version of Dewpoint"),
             ("https://h/shares/1.html?X=1#2.k", "a part of the link is missing"),
         ] {

@@ -15,6 +15,8 @@ package struct ShareLink: Sendable {
     package enum Fault: Error, Hashable, Sendable {
         /// Not a link of an encrypted container.
         case plain
+        /// The page of one, without what follows the `#`.
+        case noFragment
         case otherVersion
         /// Something is missing, as when a part was lost in a message.
         case damaged
@@ -33,7 +35,12 @@ package struct ShareLink: Sendable {
 
     package init(parsing text: String) throws(Fault) {
         guard text.utf8.count <= Self.byteLimit, text.utf8.allSatisfy({ 0x21..<0x7f ~= $0 }) else { throw .damaged }
-        guard let (page, fragment) = Self.split(text, "#"), !fragment.isEmpty else { throw .plain }
+        guard let (page, fragment) = Self.split(text, "#"), !fragment.isEmpty else {
+            // What a plain container shares has no such name.
+            let page = Self.split(text, "#")?.0 ?? Substring(text)
+            let place = Self.split(page, "?")?.0 ?? page
+            throw place.hasSuffix(Self.pageSuffix) && place.contains("/shares/") ? .noFragment : .plain
+        }
         guard fragment.hasPrefix(Self.version) else {
             throw fragment.first?.isNumber == true && fragment.contains(".") ? .otherVersion : .plain
         }
