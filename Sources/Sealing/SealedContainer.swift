@@ -77,13 +77,15 @@ package struct SealedContainer: Sendable {
     /// - Parameters:
     ///   - deviceName: At most 255 bytes.
     ///   - time: Nanoseconds since 1970.
+    ///   - keepsFounder: Whether this device is enrolled. Somebody must found the keyring; where nobody keeps his keys, he
+    ///     is revoked before the container is there.
     ///   - uuid: Not that of the identity: a copy of a container has the same, and a keyring of its own.
-    /// - Returns: For the state of this device, which is enrolled.
+    /// - Returns: For the state of this device.
     /// - Throws: ``KeyringError``; with `store`, `preconditionFailed` where there is a container, or what is left of
     ///   one that was finished.
     package static func create(
         in base: any ObjectStore, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
-        deviceName: String, time: Int64, uuid: UUID = UUID()
+        deviceName: String, time: Int64, keepsFounder: Bool = true, uuid: UUID = UUID()
     ) async throws(KeyringError) -> KeyringMemory {
         let container = SealedContainer(uuid, base)
         let author = KeyringChange.Author(device: UUID(), keys: DeviceKeys(), time: time)
@@ -100,8 +102,13 @@ package struct SealedContainer: Sendable {
             throw .store(error)
         }
         try await container.rings.create(object, number: 1)
+        let memory = KeyringMemory(chain, .device(author.device, keys: author.keys.bytes))
+        if !keepsFounder {
+            var founded = UnlockedContainer(base, chain, secrets, .device(memory))
+            try await founded.change(time: time) { change throws(KeyringError) in try change.retireFounder() }
+        }
         try await container.createStub()
-        return KeyringMemory(chain, .device(author.device, keys: author.keys.bytes))
+        return memory
     }
 
     private func refuseAnother() async throws(KeyringError) {
@@ -132,6 +139,21 @@ package struct SealedContainer: Sendable {
         let chain = try await rings.chain()
         let (secrets, member, keys) = try chain.open(secret)
         return UnlockedContainer(base, chain, secrets, .person(member, keys))
+    }
+
+    /// Takes a device out of the keyring again that was enrolled just now and cannot keep its keys.
+    ///
+    /// - Returns: Whether it is out of it; a reader cannot change the keyring.
+    package func withdraw(_ memory: KeyringMemory) async -> Bool {
+        guard let device = memory.device, var opened = try? await open(memory) else { return false }
+        do throws(KeyringError) {
+            try await opened.change(time: Int64(Date.now.timeIntervalSince1970 * 1e9)) { change throws(KeyringError) in
+                try change.revoke(device)
+            }
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Opens the keyring, as it is now, by what a device keeps.

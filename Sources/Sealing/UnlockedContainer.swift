@@ -43,6 +43,13 @@ package struct UnlockedContainer: Sendable {
         return KeyringMemory(chain, memory.access)
     }
 
+    /// How long the JSON is that a device which is enrolled now is to keep, in bytes: at most 4 KiB more than that without
+    /// it.
+    package var keptByteCount: Int {
+        let guest = KeyringMemory(chain, .guest(secrets: Data(secrets.bytes)))
+        return ((try? JSONEncoder().encode(guest).count) ?? 0) + (4 << 10)
+    }
+
     // MARK: Changing
 
     /// Enrols this device, which may write from then on; where the store does not let it write, it is a guest.

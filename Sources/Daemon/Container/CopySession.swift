@@ -35,7 +35,7 @@ package struct CopySession: Sendable {
             case .encrypted(let passphrase, let recovery, let deviceName):
                 _ = try await RemoteContainer.createEncrypted(
                     at: targetLocation, identity: source.identity, passphrase: passphrase, recovery: recovery,
-                    deviceName: deviceName)
+                    deviceName: deviceName, enrolsDevice: false)
                 try whenCreated()
                 let person = Unlocking(isExpected: true) { _ throws(DaemonError) in .passphrase(passphrase) }
                 target = try await RemoteContainer.open(targetLocation, unlocking: person)

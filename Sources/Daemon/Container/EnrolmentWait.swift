@@ -11,12 +11,15 @@ package struct EnrolmentWait: Sendable {
     private let location: ContainerLocation
     private let state: StateDirectory?
     private let store: any ObjectStore
+    private let sealed: SealedContainer
     private let enrolment: Enrolment
+    private let deviceName: String
 
     /// For a person to carry to a device that is enrolled.
     package var code: String { enrolment.code.text }
 
     /// - Parameter state: Where to keep the keys; `nil` for the default place of the container.
+    /// - Throws: ``DaemonError`` with `usage` for a device that is enrolled as a writer, and a state that has other keys.
     package init(
         at location: ContainerLocation, state: StateDirectory?, deviceName: String
     ) async throws(DaemonError) {
@@ -30,6 +33,7 @@ package struct EnrolmentWait: Sendable {
         guard case .sealed(let sealed) = found else {
             throw DaemonError(.usage, "the container at \(location.url) is not encrypted: every device may mount it")
         }
+        try await Self.refuseEnrolled(sealed, at: location, state: state)
         do throws(KeyringError) {
             enrolment = try await Enrolment(
                 in: store, container: sealed.uuid, name: deviceName, time: ContainerKeys.now)
@@ -38,6 +42,24 @@ package struct EnrolmentWait: Sendable {
         }
         self.location = location
         self.state = state
+        self.sealed = sealed
+        self.deviceName = deviceName
+    }
+
+    private static func refuseEnrolled(
+        _ sealed: SealedContainer, at location: ContainerLocation, state: StateDirectory?
+    ) async throws(DaemonError) {
+        try state?.checkHasNoOther(than: sealed.uuid)
+        let states = state.map { [$0] } ?? Array(StateDirectory.all(ProcessInfo.processInfo.environment).joined())
+        // One that was revoked, or may only read, may ask.
+        guard let memory = StateDirectory.keyring(of: sealed.uuid, among: states), let device = memory.device,
+            let member = try? await sealed.open(memory).newest.member(device), member.role == .writer,
+            member.revokedAt == nil
+        else { return }
+        throw DaemonError(
+            .usage,
+            "this device is enrolled already, as \(member.name): mount the container with: dewpoint mount \(location.url) "
+                + "MOUNTPOINT")
     }
 
     /// Waits for the answer.
@@ -45,17 +67,37 @@ package struct EnrolmentWait: Sendable {
     /// - Returns: The state in which the keys of this device are.
     /// - Throws: ``DaemonError`` with `denied` when nobody answers in time.
     package func wait() async throws(DaemonError) -> StateDirectory {
-        let end = ContinuousClock.now + Enrolment.lifetime
+        let memory: KeyringMemory
+        do throws(DaemonError) { memory = try await answer(within: Enrolment.lifetime) } catch {
+            await enrolment.remove()
+            throw error
+        }
+        await enrolment.remove()
+        do throws(DaemonError) { return try await keep(memory) } catch {
+            throw DaemonError(
+                error.kind,
+                await sealed.withdraw(memory)
+                    ? "\(error.description); it is not enrolled any more"
+                    : "\(error.description); revoke \(deviceName) on a device that may write, with: dewpoint key revoke"
+            )
+        }
+    }
+
+    /// Takes the request back: nobody waits for the answer any more.
+    package func cancel() async {
+        // It may have been accepted just now.
+        if let memory = try? await enrolment.answer() { _ = await sealed.withdraw(memory) }
+        await enrolment.remove()
+    }
+
+    private func answer(within limit: Duration) async throws(DaemonError) -> KeyringMemory {
+        let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
-            if let memory = try await answer() {
-                await enrolment.remove()
-                return try await keep(memory)
-            }
+            if let memory = try await answer() { return memory }
             do { try await Task.sleep(for: Self.interval) } catch {
                 throw DaemonError(.failed, "cancelled before this device was enrolled")
             }
         }
-        await enrolment.remove()
         throw DaemonError(.denied, "no device has accepted the code within 15 minutes; ask again")
     }
 
@@ -68,14 +110,14 @@ package struct EnrolmentWait: Sendable {
     }
 
     private func keep(_ memory: KeyringMemory) async throws(DaemonError) -> StateDirectory {
-        let sealed: SealedStore
+        let store: SealedStore
         do throws(KeyringError) {
-            sealed = SealedStore(store, keys: try memory.keys(), history: SealedHistory(try memory.authority()))
+            store = SealedStore(self.store, keys: try memory.keys(), history: SealedHistory(try memory.authority()))
         } catch {
             throw DaemonError(error, url: location.url)
         }
         let identity: ContainerIdentity
-        do throws(StoreError) { identity = try await Container.open(in: sealed).identity } catch {
+        do throws(StoreError) { identity = try await Container.open(in: store).identity } catch {
             throw DaemonError(error, url: location.url)
         }
         let place =

@@ -80,12 +80,36 @@ extension StateDirectory {
                 "\(path) is the state of another container\(other.map { ", \($0.url)" } ?? "")"
                     + "; give this one its own --state DIR")
         }
+        try checkHasNoOther(than: container)
+    }
+
+    /// - Throws: ``DaemonError`` with `usage` when it has the keyring of another container.
+    func checkHasNoOther(than container: UUID) throws(DaemonError) {
         // Of one that was created here, and not mounted yet.
         if let known = try? keyring(), known.container != container {
             throw DaemonError(
                 .usage,
                 "\(path) has what opens another encrypted container of the same identifier; give this one its own --state "
                     + "DIR, or remove that directory if the other one is gone")
+        }
+    }
+
+    /// Writes as much as the keys of a device take, before it is enrolled for good, and keeps nothing of it.
+    ///
+    /// - Throws: ``DaemonError`` with `cannotCreate`.
+    func checkRoom(forKeyring byteCount: Int) throws(DaemonError) {
+        try make()
+        do throws(FileError) {
+            let trial = try NamelessFile(in: path)
+            // Not zeros, of which a disk that compresses would keep nothing.
+            let bytes = (0..<byteCount).map { _ in UInt8.random(in: 0...255) }
+            try bytes.withBytes { bytes throws(FileError) in try trial.file.append(bytes) }
+            try trial.file.synchronize()
+        } catch {
+            throw DaemonError(
+                .cannotCreate,
+                "the keys of this device cannot be kept in \(path), so it was not enrolled: "
+                    + String(cString: strerror(error.number)))
         }
     }
 

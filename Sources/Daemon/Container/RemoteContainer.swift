@@ -34,13 +34,14 @@ package struct RemoteContainer: Sendable {
         }
     }
 
-    /// Creates an encrypted container, in which this device is enrolled.
+    /// Creates an encrypted container.
     ///
+    /// - Parameter enrolsDevice: Whether this device is enrolled; otherwise only the passphrase and the code open it.
     /// - Returns: For the state of this device; see ``StateDirectory/record(_:)``.
     /// - Throws: As ``create(at:identity:)``.
     package static func createEncrypted(
         at location: ContainerLocation, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
-        deviceName: String
+        deviceName: String, enrolsDevice: Bool = true
     ) async throws(DaemonError) -> KeyringMemory {
         try await refuseInside(location)
         let store: any ObjectStore
@@ -50,7 +51,7 @@ package struct RemoteContainer: Sendable {
         do throws(KeyringError) {
             return try await SealedContainer.create(
                 in: store, identity: identity, passphrase: passphrase,
-                recovery: recovery, deviceName: deviceName, time: ContainerKeys.now)
+                recovery: recovery, deviceName: deviceName, time: ContainerKeys.now, keepsFounder: enrolsDevice)
         } catch {
             throw DaemonError(error, url: location.url)
         }
@@ -139,7 +140,8 @@ package struct RemoteContainer: Sendable {
     /// user.
     ///
     /// - Returns: What the state is to keep; `nil` when the container is plain.
-    /// - Throws: ``DaemonError`` with `usage` when it is the state of another container.
+    /// - Throws: ``DaemonError`` with `usage` when it is the state of another container, `cannotCreate` when it has no room
+    ///   for the keys.
     package func enrolled(
         _ state: StateDirectory, at location: ContainerLocation, deviceName: String
     ) async throws(DaemonError) -> KeyringMemory? {
@@ -147,8 +149,9 @@ package struct RemoteContainer: Sendable {
         // Before: a device that cannot keep its keys would be enrolled for good.
         try state.checkMayKeep(keysOf: unlocked.newest.container, container.identity, at: location)
         let known = try state.keyring()
+        if let memory = unlocked.memory, memory.isGuest || memory.device == known?.device { return memory }
+        try state.checkRoom(forKeyring: unlocked.keptByteCount)
         do throws(KeyringError) {
-            if let memory = unlocked.memory, memory.isGuest || memory.device == known?.device { return memory }
             return try await unlocked.enrol(deviceName: deviceName, time: ContainerKeys.now)
         } catch {
             throw DaemonError(error, url: url)

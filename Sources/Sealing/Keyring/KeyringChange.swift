@@ -101,15 +101,28 @@ package struct KeyringChange: Sendable {
     ///
     /// - Throws: ``KeyringError`` with `refused` when it is no member, or the last one that may write.
     package mutating func revoke(_ device: UUID) throws(KeyringError) {
+        guard ring.members.contains(where: { $0.id != device && $0.role == .writer && $0.revokedAt == nil }) else {
+            throw .refused("it is the last device that may write: enrol another one before")
+        }
+        try take(device)
+    }
+
+    /// Takes the slot of a founder away whose keys nobody keeps: the passphrase and the code are left, with which devices are
+    /// enrolled.
+    mutating func retireFounder() throws(KeyringError) {
+        guard let founder = ring.members.first(where: { $0.signingKey == chain.founder }) else {
+            throw .damaged("the founder is no member")
+        }
+        try take(founder.id)
+    }
+
+    private mutating func take(_ device: UUID) throws(KeyringError) {
         guard
             let index = ring.members.firstIndex(where: {
                 $0.id == device && $0.isDevice && $0.revokedAt == nil
             })
         else {
             throw .refused("no such device is enrolled: see 'dewpoint key list'")
-        }
-        guard ring.members.contains(where: { $0.id != device && $0.role == .writer && $0.revokedAt == nil }) else {
-            throw .refused("it is the last device that may write: enrol another one before")
         }
         rotate()
         ring.members[index].revokedAt = secrets.epoch

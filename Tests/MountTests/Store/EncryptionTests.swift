@@ -161,6 +161,81 @@ extension RealMount {
             }
         }
 
+        @Test func `a device that cannot be enrolled is told so, and leaves no member and no request`() async throws {
+            try await with { container in
+                let (a, directory) = (container.a, container.directory)
+                let enrolled = try await alone(container, ["key", "enrol", container.url, "--state", a.state])
+                #expect(enrolled.status == 64)
+                #expect(
+                    enrolled.errors.hasPrefix("dewpoint: this device is enrolled already, as "), "\(enrolled.errors)")
+
+                // The state of another encrypted container: before anybody is asked.
+                let passphrase = ["DEWPOINT_PASSPHRASE": "correct horse battery"]
+                let other = "file://\(directory)/other"
+                let create = [
+                    "container", "create", other, "--id", "iCloud.a.b", "--encrypt", "--recovery-file",
+                    directory + "/code",
+                ]
+                try #require(try await alone(container, create, passphrase).succeeded)
+                let foreign = directory + "/other-home/dewpoint/iCloud.a.b"
+                let refused = try await alone(container, ["key", "enrol", container.url, "--state", foreign])
+                #expect(refused.status == 64)
+                #expect(refused.errors.contains("has what opens another encrypted container"), "\(refused.errors)")
+
+                // That of a plain one shows what it is only when the name of the container is known.
+                let plain = "file://\(directory)/plain"
+                try await container.dewpoint(["container", "create", plain, "--id", "iCloud.c.d"])
+                let state = directory + "/plain-state"
+                try await Command.script(
+                    #"mkdir "$1/point"; "$2" mount "$3" "$1/point" --state "$4"; "$2" unmount "$1/point""#, directory,
+                    container.binary, plain, state, environment: container.environment)
+                let late = try await Command.check(
+                    [
+                        "bash", "-uo", "pipefail", "-c",
+                        """
+                        "$1" key enrol "$2" --state "$3" --device-name LATE > "$4/enrol" 2> "$4/said" & asking=$!
+                        until grep -q accept "$4/enrol"; do sleep 0.1; done
+                        "$1" key accept "$5" "$(sed -n 's/.*MOUNTPOINT //p' "$4/enrol")"
+                        wait $asking; echo $?; cat "$4/said"
+                        """, "script", container.binary, container.url, state, directory, a.point,
+                    ], limit: .seconds(60), environment: container.environment)
+                #expect(late.hasPrefix("LATE is enrolled\n64\n"), "\(late)")
+                #expect(late.hasSuffix("; it is not enrolled any more\n"), "\(late)")
+                #expect(try await container.dewpoint(["key", "list", a.point]).contains("revoked  LATE"))
+
+                // Ended by a signal.
+                let ended = try await Command.script(
+                    #"""
+                    "$1" key enrol "$2" --state "$3/new" > "$3/enrol2" & asking=$!
+                    until grep -q accept "$3/enrol2"; do sleep 0.1; done
+                    kill "$asking"; wait "$asking" || echo $?
+                    """#, container.binary, container.url, directory, environment: container.environment)
+                #expect(ended == "143\n")
+                #expect(
+                    try await Command.run(["find", try await container.objects(), "-path", "*/enrol/*"]).output == "")
+            }
+        }
+
+        @Test(.needsRoot(to: "mount a small disk"))
+        func `a device whose keys cannot be kept is not enrolled`() async throws {
+            try await with { container in
+                let b = container.b
+                try await Command.script(
+                    #"mkdir -p "$1" "$2"; mount -t tmpfs -o size=64k,mode=700 tmpfs "$1"; head -c 60K /dev/zero > "$1/fill""#,
+                    b.state, b.point)
+                let before = try await container.dewpoint(["key", "list", container.a.point])
+                let mounted = try await Command.run(
+                    [container.binary] + mount(b), limit: .seconds(60), environment: container.environment)
+                try await Command.script(#"umount "$1""#, b.state)
+                #expect(mounted.status == 73)
+                #expect(
+                    mounted.errors
+                        == "dewpoint: the keys of this device cannot be kept in \(b.state), so it was not enrolled: "
+                        + "No space left on device\n")
+                #expect(try await container.dewpoint(["key", "list", container.a.point]) == before)
+            }
+        }
+
         @Test func `a second encrypted container of the same identifier leaves what opens the first`() async throws {
             try await with { container in
                 let urls = ["first", "second"].map { "file://\(container.directory)/\($0)" }
@@ -379,6 +454,10 @@ extension RealMount {
                     limit: .seconds(60), environment: container.environment)
                 #expect(itself.status == 64)
                 #expect(itself.errors == "dewpoint: \(safe)/ is the source itself; choose an empty place\n")
+                // No device is a member of the copy yet, since none has its keys.
+                let members = try await container.dewpoint(
+                    ["key", "list", safe, "--passphrase-file", directory + "/new"])
+                #expect(!members.contains("writer") && members.contains("revoked"), "\(members)")
                 // A plain copy that was begun is not continued where an encrypted one is asked for.
                 let half = "file://\(directory)/half"
                 try await container.dewpoint(["container", "copy", container.url, half])
@@ -419,6 +498,8 @@ extension RealMount {
                 try await a.unmount()
                 try await container.dewpoint(
                     ["mount", safe, a.point, "--state", a.state, "--passphrase-file", directory + "/new"])
+                let writers = try await container.dewpoint(["key", "list", a.point]).split(separator: "\n")
+                #expect(writers.count { $0.contains("writer") } == 1, "\(writers)")
                 #expect(try await a.attribute("isDownloaded", of: "d/f") == "1")
                 #expect(try await a.attribute("isDownloaded", of: "d/large") == "0")
                 try await Command.script(#"cd "$1"; seq 500000 | cmp - d/large; echo three > d/f"#, a.point)

@@ -23,6 +23,9 @@ struct KeyEnrolCommand: AsyncParsableCommand {
     @Option(help: "The device name that other devices see. (default: the host name)")
     var deviceName: String?
 
+    /// How long the store may take when the request is taken back: 5 s.
+    private static let cancelLimit = 5.0
+
     func run() async throws {
         CoreDumps.forbid()
         let name = deviceName ?? MountPlan.hostName()
@@ -32,6 +35,15 @@ struct KeyEnrolCommand: AsyncParsableCommand {
         print("enter this on a device that is enrolled, within 15 minutes:\n")
         print("    dewpoint key accept MOUNTPOINT \(request.code)\n")
         fflush(nil)
+        let cleanup = SignalCleanup {
+            let done = DispatchSemaphore(value: 0)
+            Task.detached {
+                await request.cancel()
+                done.signal()
+            }
+            _ = done.wait(timeout: .now() + Self.cancelLimit)
+        }
+        defer { cleanup.end() }
         let place = try await request.wait()
         print("this device is enrolled; its state is \(place.path)")
     }
