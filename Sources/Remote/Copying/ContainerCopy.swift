@@ -8,8 +8,7 @@ import Synchronization
 /// The log is copied in its order, after the packs that it refers to: at every moment the target is the source as it was
 /// at an earlier commit. So a copy that was interrupted is continued by the next one, which skips what is there.
 ///
-/// What is there is not taken on trust: its length must be that of the source's. Before the first commit is there, its bytes
-/// must be the same, too; with it, a copy has read back all packs that were there.
+/// Of what is there the length is compared. A copy that wrote it has read it back: what it cannot read back, it deletes again.
 package struct ContainerCopy: Sendable {
     package struct Report: Hashable, Sendable, Codable {
         package internal(set) var objectCount = 0
@@ -70,7 +69,7 @@ package struct ContainerCopy: Sendable {
         let commits = try await listing(source, .source, ChangeLog.prefix)
         try Self.refuseGaps(commits)
         let known = try await byteCounts(ChangeLog.prefix)
-        for prefix in ["packs/", "manifests/"] { try await copyAll(prefix, comparing: known.isEmpty, &report) }
+        for prefix in ["packs/", "manifests/"] { try await copyAll(prefix, &report) }
         let snapshots = try await listing(source, .source, SnapshotStore.prefix)
         let knownSnapshots = try await byteCounts(SnapshotStore.prefix)
         for line in commits + snapshots {
@@ -109,31 +108,23 @@ package struct ContainerCopy: Sendable {
     }
 
     /// Copies the objects below a prefix that are not there yet, several at once.
-    ///
-    /// - Parameter comparing: Whether the bytes of the others are compared.
-    private func copyAll(_ prefix: String, comparing: Bool, _ report: inout Report) async throws(Failure) {
+    private func copyAll(_ prefix: String, _ report: inout Report) async throws(Failure) {
         let known = try await byteCounts(prefix)
-        var work: [Line.Work] = []
+        var wanted: [String] = []
         for line in try await listing(source, .source, prefix) {
             if let there = known[.container(line.key)] {
                 try checkLength(there, of: line)
-                if comparing { work.append(.compare(line.key)) }
             } else {
-                work.append(.copy(line.key))
+                wanted.append(line.key)
             }
         }
-        let line = Line(work)
+        let line = Line(wanted)
         let results = await withTaskGroup(of: Result<[Int64?], Failure>.self) { group in
             for _ in 0..<Self.width {
                 group.addTask {
                     var byteCounts: [Int64?] = []
-                    while let work = line.next() {
-                        do throws(Failure) {
-                            switch work {
-                            case .copy(let key): byteCounts.append(try await copy(key))
-                            case .compare(let key): try await compareBytes(key)
-                            }
-                        } catch {
+                    while let key = line.next() {
+                        do throws(Failure) { byteCounts.append(try await copy(key)) } catch {
                             line.end()
                             return .failure(error)
                         }
@@ -154,25 +145,12 @@ package struct ContainerCopy: Sendable {
             target.isSealed
             ? target.listedByteCount(line.byteCount, of: line.key) == there
             : source.listedByteCount(there, of: line.key) == line.byteCount
-        if !isSame { throw Self.difference(line.key, "has another length") }
+        if !isSame { throw Self.difference(line.key) }
     }
 
-    private func compareBytes(_ key: String) async throws(Failure) {
-        let here: SHA256.Digest
-        do throws(StoreError) { here = try await Self.digest(of: key, in: source) } catch {
-            // Garbage collection has deleted it meanwhile.
-            if error.code == .notFound { return }
-            throw Failure(side: .source, error: error)
-        }
-        let there = try await side(.target) { () async throws(StoreError) in
-            try await Self.digest(of: key, in: target)
-        }
-        if here != there { throw Self.difference(key, "has other bytes") }
-    }
-
-    private static func difference(_ key: String, _ what: String) -> Failure {
+    private static func difference(_ key: String) -> Failure {
         let reason =
-            "it \(what) than that of the source: find out which of the two is damaged (dewpoint check --bytes); if it is that of "
+            "it has another length than that of the source: find out which of the two is damaged (dewpoint check --bytes); if it is that of "
             + "the copy, remove it there, and copy again"
         return Failure(side: .target, error: StoreError(.corrupt, key: key, reason))
     }
@@ -193,19 +171,14 @@ package struct ContainerCopy: Sendable {
         }
     }
 
-    /// What is still to be done.
+    /// The keys that are still to be copied.
     private final class Line: Sendable {
-        enum Work: Sendable {
-            case copy(String)
-            case compare(String)
-        }
+        private let keys: Mutex<ArraySlice<String>>
 
-        private let work: Mutex<ArraySlice<Work>>
+        init(_ keys: [String]) { self.keys = Mutex(keys[...]) }
 
-        init(_ work: [Work]) { self.work = Mutex(work[...]) }
-
-        func next() -> Work? { work.withLock { $0.popFirst() } }
-        func end() { work.withLock { $0 = [] } }
+        func next() -> String? { keys.withLock { $0.popFirst() } }
+        func end() { keys.withLock { $0 = [] } }
     }
 
     // MARK: One object
@@ -215,12 +188,21 @@ package struct ContainerCopy: Sendable {
         guard let (file, byteCount, digest) = try await fetch(key) else { return nil }
         try await side(.target) { () async throws(StoreError) in
             let body = byteCount == 0 ? Body.bytes([]) : try Self.body(file, byteCount, key)
+            var isOwn = true
             do throws(StoreError) { try await target.create(key, body) } catch {
                 // The write may have landed although it failed: what is there is compared.
                 guard error.code == .preconditionFailed else { throw error }
+                isOwn = false
             }
-            guard try await Self.digest(of: key, in: target) == digest else {
-                throw StoreError(.preconditionFailed, key: key, "the target has another object of this name")
+            do throws(StoreError) {
+                guard try await Self.digest(of: key, in: target) == digest else {
+                    throw StoreError(.preconditionFailed, key: key, "the target has another object of this name")
+                }
+            } catch {
+                // The next copy would take it for one that was read back. A commit stays, which others may be based on: the last
+                // one is compared by its bytes.
+                if isOwn, !key.utf8.starts(with: ChangeLog.prefix.utf8) { try? await target.delete(key) }
+                throw error
             }
         }
         return byteCount
