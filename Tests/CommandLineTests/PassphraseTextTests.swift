@@ -55,4 +55,40 @@ import Testing
         #expect(failure.status == .usage)
         #expect(failure.sentence == "the passphrase in the file \(path) is not UTF-8, as a passphrase must be")
     }
+
+    @Test(arguments: [
+        "echo pw; yes", "sleep 60 & echo pw", "printf pw; sleep 60 &", "echo pw; sleep 60", "printf 'pw\\r\\nno'",
+    ])
+    func `of a command the first line is waited for, and no more`(command: String) throws {
+        let start = ContinuousClock.now
+        let output = try PassphraseCommand(command).output()
+        #expect(ContinuousClock.now - start < .seconds(30))
+        #expect(try PassphraseText.decode(firstLineOf: output, from: "it") == "pw")
+    }
+
+    @Test(arguments: [
+        ("echo pw; exit 3", "it ended with status 3"), ("exit 4", "it ended with status 4"),
+        ("true", "it printed nothing"),
+    ])
+    func `a command that fails gives no passphrase`(command: String, reason: String) throws {
+        let failure = try refusal { _ = try PassphraseCommand(command).output() }
+        #expect(failure.status == .denied)
+        #expect(failure.sentence == "DEWPOINT_PASSPHRASE_COMMAND gives no passphrase: \(reason)")
+    }
+
+    @Test func `of a pipe the first line is waited for, and not its end`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "pipe-\(UUID().uuidString)").path
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        // Open for both, so that nobody waits for the other end, which stays open.
+        let writer = open(path, O_RDWR)
+        defer { close(writer) }
+        #expect(write(writer, "one\ntwo", 7) == 7)
+        #expect(try PassphraseOptions.firstLine(ofFile: path) == "one")
+    }
+
+    @Test func `a passphrase file that is a directory is refused with the reason`() throws {
+        let failure = try refusal { _ = try PassphraseOptions.firstLine(ofFile: "/tmp") }
+        #expect(failure.sentence == "the passphrase file /tmp cannot be read: Is a directory")
+    }
 }

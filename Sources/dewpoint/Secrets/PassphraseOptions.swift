@@ -99,17 +99,13 @@ struct PassphraseOptions: ParsableArguments {
                 .notFound, "the passphrase file \(path) cannot be read: \(String(cString: strerror(errno)))")
         }
         defer { try? file.close() }  // read-only: nothing can be lost
-        let data: Data
-        do {
-            data = try file.read(upToCount: Passphrase.byteLimit + 2) ?? Data()
-        } catch {
-            // The reason that the error of FileHandle does not have.
-            var isDirectory: ObjCBool = false
-            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-            let reason = isDirectory.boolValue ? String(cString: strerror(EISDIR)) : error.localizedDescription
-            throw CommandFailure(.failed, "the passphrase file \(path) cannot be read: \(reason)")
+        var line = FirstLine()
+        while !line.isComplete { line.read(from: file.fileDescriptor) }
+        guard line.error == 0 else {
+            throw CommandFailure(
+                .failed, "the passphrase file \(path) cannot be read: \(String(cString: strerror(line.error)))")
         }
-        return try PassphraseText.decode(firstLineOf: data, from: "the passphrase in the file \(path)")
+        return try PassphraseText.decode(firstLineOf: line.bytes, from: "the passphrase in the file \(path)")
     }
 
     private static func nobodyToAsk(_ url: String?) -> CommandFailure {

@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import Sealing
 
 /// A passphrase as it was read: bytes, which are UTF-8 or refused. Repaired, all that is not UTF-8 would be the same
@@ -21,5 +23,36 @@ enum PassphraseText {
         var line = bytes.prefix { $0 != UInt8(ascii: "\n") }
         if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
         return try decode(line, from: source)
+    }
+}
+
+/// The first line of a file, a pipe or a terminal, which need not end there.
+struct FirstLine {
+    /// Enough to see that a passphrase is too long: with the two bytes of a line's end.
+    private static let byteLimit = Passphrase.byteLimit + 2
+
+    private(set) var bytes = Data()
+    private var hasEnded = false
+    /// The number of the error that ended it; 0 for none.
+    private(set) var error: Int32 = 0
+
+    /// Whether nothing more is needed of it.
+    var isComplete: Bool {
+        hasEnded || bytes.count >= Self.byteLimit || bytes.contains(UInt8(ascii: "\n"))
+    }
+
+    /// Reads on. Related: read(2), poll(2).
+    ///
+    /// - Parameter milliseconds: How long to wait for something; `nil` for as long as it takes.
+    mutating func read(from descriptor: Int32, waiting milliseconds: UInt32? = nil) {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, milliseconds.map { Int32(clamping: $0) } ?? -1) > 0 else { return }
+        var piece = [UInt8](repeating: 0, count: max(0, Self.byteLimit - bytes.count))
+        let count = Glibc.read(descriptor, &piece, piece.count)
+        if count < 0 {
+            guard errno != EINTR, errno != EAGAIN else { return }
+            error = errno
+        }
+        if count <= 0 { hasEnded = true } else { bytes += piece.prefix(count) }
     }
 }
