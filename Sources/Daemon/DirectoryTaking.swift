@@ -37,7 +37,7 @@ struct DirectoryTaking {
                         + "\(noted.directory) \(remote.url)")
             }
             isContinued = noted != nil
-            directory = try Descriptor(mountpoint, O_RDONLY | O_DIRECTORY, as: mountpoint)
+            directory = try SystemCalls.openDirectory(resolved: mountpoint)
             // Empty since an earlier run has taken everything, say, and was killed then.
             if noted == nil, try SystemCalls.names(in: directory).isEmpty { return nil }
         } catch {

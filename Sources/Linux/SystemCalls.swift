@@ -62,6 +62,19 @@ package enum SystemCalls {
             })
     }
 
+    /// Opens a directory by a path that is known to lead through no symbolic link: one that was put there since is not
+    /// followed.
+    ///
+    /// - Parameter path: Absolute.
+    package static func openDirectory(resolved path: String) throws(FileError) -> Descriptor {
+        var directory = try Descriptor("/", CLinux_O_PATH | O_DIRECTORY)
+        for component in ItemPath(path).components where !component.isEmpty {
+            let place = Place(directory: directory, name: String(component))
+            directory = try open(place, CLinux_O_PATH | O_DIRECTORY, as: path)
+        }
+        return try open(Place(directory: directory, name: "."), O_RDONLY | O_DIRECTORY, as: path)
+    }
+
     /// Creates a file that must not exist, with exactly this mode: the daemon's own files are for nobody else, by its
     /// umask, but the backing directory shows the items' modes. Related: `openat(2)`, `fchmod(2)`.
     /// - Throws: `exists` when the name is taken.
@@ -111,9 +124,11 @@ package enum SystemCalls {
         }
     }
 
-    /// Related: `fchmodat(2)`.
+    /// Symbolic links are not followed, and have no mode. Related: `fchmodat(2)`.
     package static func setMode(_ place: Place, _ mode: UInt16) throws(FileError) {
-        try check("chmod", place.name) { fchmodat(place.directory.rawValue, place.name, mode_t(mode), 0) }
+        try check("chmod", place.name) {
+            fchmodat(place.directory.rawValue, place.name, mode_t(mode), AT_SYMLINK_NOFOLLOW)
+        }
     }
 
     /// Related: `chmod(2)`.

@@ -5,6 +5,7 @@ import Daemon
 import Foundation
 import Model
 import Mount
+import Replica
 
 /// `dewpoint take --undo`: unmounts, and makes the directory a plain one again.
 struct DirectoryReturn {
@@ -17,7 +18,20 @@ struct DirectoryReturn {
     private struct Report: Encodable {
         let directory: String
         let items: Int
+        let faultCount: Int
+        /// The first of them.
+        let faults: [ReturnedTree.Fault]
+
+        init(_ directory: String, _ tree: ReturnedTree) {
+            self.directory = directory
+            items = tree.nameCount
+            faultCount = tree.faultCount
+            faults = tree.faults
+        }
     }
+
+    /// How many paths are printed.
+    private static let namedLimit = 20
 
     func run() async throws {
         try? Mountpoint.removeDead(directory)
@@ -28,9 +42,18 @@ struct DirectoryReturn {
             place = try knownState()
         }
         TransferText.raiseDescriptorLimit()
-        let count = try place.giveBack(to: directory)
-        if asksJSON { return try JSONOutput.print(Report(directory: directory, items: count)) }
+        let tree = try place.giveBack(to: directory)
+        if asksJSON { return try JSONOutput.print(Report(directory, tree)) }
+        sayFaults(of: tree)
         print("\(directory) is a plain directory again; the container has what was uploaded".printable)
+    }
+
+    private func sayFaults(of tree: ReturnedTree) {
+        guard tree.faultCount > 0 else { return }
+        CommandFailure.say("\(TransferText.count(tree.faultCount, "item")) could not be given back as on the mount:")
+        for fault in tree.faults.prefix(Self.namedLimit) { CommandFailure.say("  \(fault.path): \(fault.reason)") }
+        let more = tree.faultCount - Self.namedLimit
+        if more > 0 { CommandFailure.say("  and \(more) more") }
     }
 
     /// Downloads what is not local, uploads what can be uploaded, and unmounts.

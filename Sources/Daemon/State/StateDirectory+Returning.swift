@@ -1,6 +1,6 @@
 import Foundation
 import Model
-import Replica
+package import Replica
 
 extension StateDirectory {
     /// Whether a directory was being taken over when that was interrupted.
@@ -22,7 +22,7 @@ extension StateDirectory {
     /// Makes what a state has a plain directory again, and removes the state. Blocks.
     ///
     /// - Throws: ``DaemonError``; what was given back by then stays, and the same call goes on.
-    package func giveBack(to directory: String) throws(DaemonError) -> Int {
+    package func giveBack(to directory: String) throws(DaemonError) -> ReturnedTree {
         do throws(FileError) {
             return try TreeReturn(of: path, to: directory).run()
         } catch {

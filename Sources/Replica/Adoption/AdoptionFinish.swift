@@ -53,33 +53,55 @@ struct AdoptionFinish {
     private func finish(_ item: Item) throws {
         guard let directory = try transaction.backing.directory(item.parent, rows) else { return }
         let row = try rows.inodeRow(item.number)
-        var place = BackingPlace(directory: directory, name: item.name.string)
-        guard row.identity != nil else {
-            // A pipe, a socket or a device file.
-            if try SystemCalls.statusIfPresent(place) != nil { try SystemCalls.unlink(place) }
+        let place = BackingPlace(directory: directory, name: item.name.string)
+        guard row.identity != nil else { return try removeNode(row, at: place) }
+        let backing = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: item.name))
+        let isEscaped = !backing.name.isBytewiseEqual(to: place.name)
+        let mode = Self.backingMode(row)
+        guard isEscaped || mode != nil else { return }
+        if isEscaped { try escape(row, item.parent, from: place, to: backing) }
+        // What is missing, or was replaced, is left to repair.
+        guard let object = try row.held(at: backing) else { return }
+        if let mode { try object.setMode(mode) }
+        guard row.kind == .file else { return }
+        try rows.setBackingChanged(item.number, try SystemCalls.status(of: object.descriptor))
+    }
+
+    /// A pipe, a socket or a device file, which is in the index alone.
+    private func removeNode(_ row: InodeRow, at place: BackingPlace) throws(FileError) {
+        guard try SystemCalls.statusIfPresent(place) != nil, ItemKind(try SystemCalls.entry(place)) == row.kind else {
             return
         }
-        let name = PlaceholderName.backingName(of: item.name)
-        var isChanged = false
-        if !name.utf8.elementsEqual(item.name.string.utf8) {
-            let escaped = BackingPlace(directory: directory, name: name)
-            if try SystemCalls.statusIfPresent(place) != nil { try SystemCalls.rename(place, to: escaped) }
-            place = escaped
-            isChanged = true
+        try SystemCalls.unlink(place)
+    }
+
+    /// Gives an object its name on the disk, unless it has it by now.
+    private func escape(
+        _ row: InodeRow, _ parent: InodeNumber, from place: BackingPlace, to backing: BackingPlace
+    ) throws {
+        // The new name can be that of another item so far, which has one of its own to go to. No two names lead to each other.
+        if let other = try rows.entryRow(try ItemName(backing.name), in: parent) {
+            try finish(Item(number: other.inode, parent: parent, name: other.name))
         }
-        if let mode = Self.backingMode(row) {
-            try SystemCalls.setMode(place, mode)
-            isChanged = true
+        guard try row.held(at: backing) == nil, try row.held(at: place) != nil else { return }
+        do throws(FileError) { try SystemCalls.rename(place, to: backing) } catch {
+            guard error.code == .exists else { throw error }
+            throw FileError(
+                .exists,
+                "\(backing.name) is in the way of \(place.name) in files/ of the state; move it away, and run this again"
+            )
         }
-        guard isChanged, row.kind == .file else { return }
-        try rows.setBackingChanged(item.number, try SystemCalls.status(place))
     }
 
     /// The mode on the disk, where it differs from the item's.
     private static func backingMode(_ row: InodeRow) -> UInt16? {
         let mode = row.attributes.mode
         switch row.kind {
-        case .file: return BackingObjects.mode(mode) == mode ? nil : BackingObjects.mode(mode)
+        case .file:
+            if geteuid() == 0 { return BackingObjects.mode(mode) == mode ? nil : BackingObjects.mode(mode) }
+            // An ordinary user cannot give bits back of which the kernel takes leave where the group is not his. Nobody else
+            // reaches the file.
+            return mode & 0o600 == 0o600 ? nil : mode | 0o600
         case .directory: return mode & 0o700 == 0o700 ? nil : mode | 0o700
         case .symbolicLink, .fifo, .socket, .characterDevice, .blockDevice: return nil
         }

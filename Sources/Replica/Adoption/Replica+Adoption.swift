@@ -62,7 +62,10 @@ extension Replica {
                     [last, Self.fileBatchCount]
                 ) { InodeNumber(row: $0[0]) }
                 for number in numbers {
-                    body(number, try SystemCalls.open(try backing.objectPlace(of: number, rows), O_RDONLY | O_NONBLOCK))
+                    let place = try backing.objectPlace(of: number, rows)
+                    // What another program has put there is not the file: its bytes are not shown as those of the file.
+                    guard let file = try rows.inodeRow(number).held(at: place) else { continue }
+                    body(number, try file.opened(O_RDONLY | O_NONBLOCK))
                 }
                 return numbers
             }

@@ -17,9 +17,9 @@ struct TreeAdoption {
     private let taking: TreeTaking
     private var report = AdoptedTree()
     /// Those whose contents are not listed yet.
-    private var pending = [Directory(number: .root, path: [])]
+    private var pending = [Directory(number: .root, identity: nil, path: [])]
     /// The one that is being added, and the rest of it.
-    private var directory = Directory(number: .root, path: [])
+    private var directory = Directory(number: .root, identity: nil, path: [])
     private var handle: Descriptor?
     private var info: ParentInfo?
     private var names: ArraySlice<ItemName> = []
@@ -28,6 +28,8 @@ struct TreeAdoption {
 
     private struct Directory {
         let number: InodeNumber
+        /// `nil` for `files/` itself.
+        let identity: BackingIdentity?
         /// The names from `files/` on, as they are in the tree.
         let path: [String]
 
@@ -36,6 +38,9 @@ struct TreeAdoption {
             var handle = files
             for name in path {
                 handle = try SystemCalls.open(Place(directory: handle, name: name), CLinux_O_PATH | O_DIRECTORY)
+            }
+            if let identity, let name = path.last, try !SystemCalls.status(of: handle).identity.matches(identity) {
+                throw TreeAdoption.replaced(name)
             }
             return handle
         }
@@ -105,6 +110,10 @@ struct TreeAdoption {
         let place = BackingPlace(directory: handle, name: name.string)
         let status = try SystemCalls.status(place)
         let object = try SystemCalls.entry(place)
+        // The owner of one object with the mode of another would be that of neither.
+        guard object.inode == status.identity.inode, object.kind == UInt32(status.mode) & S_IFMT else {
+            throw Self.replaced(name.string)
+        }
         let kind = ItemKind(object)
         report.itemCount += 1
         if kind == .file, status.linkCount > 1, let number = linked[status.identity.inode] {
@@ -131,9 +140,23 @@ struct TreeAdoption {
         }
         if kind.liesInFiles { row.stand(on: status) }
         let number = try insert(row, name, at: place, transaction)
-        if kind == .directory { pending.append(Directory(number: number, path: directory.path + [name.string])) }
+        if kind == .directory {
+            pending.append(
+                Directory(number: number, identity: status.identity, path: directory.path + [name.string]))
+        }
         if kind == .file, status.linkCount > 1 { linked[status.identity.inode] = number }
-        if kind == .file || kind == .directory { try addAttributes(of: place, kind, number, transaction) }
+        if kind == .file || kind == .directory { try addAttributes(of: row, number, at: place, transaction) }
+    }
+
+    /// Whoever had a part of the tree open can still change it.
+    private static func replaced(_ name: String) -> FileError {
+        FileError(
+            .inputOutput, "another program replaced \(name) while it was being taken over; end it, and run this again")
+    }
+
+    private static func open(_ place: BackingPlace, of row: InodeRow) throws(FileError) -> Descriptor {
+        guard let object = try row.held(at: place) else { throw replaced(place.name) }
+        return try object.opened(O_RDONLY | O_NONBLOCK)
     }
 
     private mutating func insert(
@@ -143,7 +166,7 @@ struct TreeAdoption {
         let age = max(0, transaction.now.rawValue - row.attributes.changed.rawValue)
         let sample = ItemSample(kind: row.kind, byteCount: row.attributes.size, age: .nanoseconds(age)) {
             guard row.kind == .file else { return nil }
-            return try SystemCalls.open(place, O_RDONLY).read(byteCount: ItemSample.headByteCount, at: 0)
+            return try Self.open(place, of: row).read(byteCount: ItemSample.headByteCount, at: 0)
         }
         try addEntry(name, number, sample, transaction)
         if row.kind == .directory { try transaction.rows.addSubdirectory(to: directory.number) }
@@ -169,11 +192,11 @@ struct TreeAdoption {
     }
 
     private func addAttributes(
-        of place: BackingPlace, _ kind: ItemKind, _ number: InodeNumber, _ transaction: ReplicaTransaction
+        of row: InodeRow, _ number: InodeNumber, at place: BackingPlace, _ transaction: ReplicaTransaction
     ) throws {
         // Most have none, and are not opened for that.
         guard SystemCalls.hasExtendedAttributes(place) else { return }
-        let object = try SystemCalls.open(place, O_RDONLY | O_NONBLOCK | (kind == .directory ? O_DIRECTORY : 0))
+        let object = try Self.open(place, of: row)
         for name in object.userAttributeNames {
             guard let value = object.extendedAttribute(name) else { continue }
             try transaction.rows.insertXattr(name, value, of: number)

@@ -31,15 +31,17 @@ package struct TreeMove: Sendable {
     private func move(_ name: [CChar]) throws(FileError) {
         do throws(FileError) { try rename(name) } catch {
             guard error.code == .denied || error.code == .notPermitted else { throw error }
-            let status = try SystemCalls.entry(name, in: source)
+            // The same object before and after: another program may put something else at the name.
+            let object = try HeldObject(name, in: source)
+            let status = try object.descriptor.status()
             guard ItemKind(status) == .directory, status.mode & 0o200 == 0 else { throw error }
-            let mode = mode_t(status.mode & 0o7777)
-            try setMode(name, mode | 0o200, in: source)
+            let mode = UInt16(status.mode & 0o7777)
+            try object.setMode(mode | 0o200)
             do throws(FileError) { try rename(name) } catch {
-                try setMode(name, mode, in: source)
+                try object.setMode(mode)
                 throw error
             }
-            try setMode(name, mode, in: target)
+            try object.setMode(mode)
         }
     }
 
@@ -47,10 +49,6 @@ package struct TreeMove: Sendable {
         try SystemCalls.check("rename", Self.text(name)) {
             CLinux_renameat2(source.rawValue, name, target.rawValue, name, CLinux_RENAME_NOREPLACE)
         }
-    }
-
-    private func setMode(_ name: [CChar], _ mode: mode_t, in directory: Descriptor) throws(FileError) {
-        try SystemCalls.check("chmod", Self.text(name)) { fchmodat(directory.rawValue, name, mode, 0) }
     }
 
     /// For people.

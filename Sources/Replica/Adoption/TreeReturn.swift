@@ -13,7 +13,6 @@ package import Model
 package struct TreeReturn {
     private let state: ReplicaDirectory
     private let directory: String
-    private let isRoot = geteuid() == 0
 
     /// - Parameters:
     ///   - state: The path of one that no daemon uses.
@@ -25,10 +24,9 @@ package struct TreeReturn {
 
     /// Blocks.
     ///
-    /// - Returns: How many names were given back.
     /// - Throws: `notFound` without a state; `busy` while a daemon uses it; `invalid` when it was not closed in order; `notLocal`
     ///   when files are not local; `notEmpty` when the directory has other things in it.
-    package func run() throws(FileError) -> Int {
+    package func run() throws(FileError) -> ReturnedTree {
         let noted = try TreeTaking(of: state.path)
         // The index is the first of the state that goes.
         guard noted != nil || access(state.index, F_OK) == 0 else {
@@ -37,12 +35,13 @@ package struct TreeReturn {
         let lock = try StateLock(state)
         defer { lock.release() }
         if let noted { try check(noted) }
-        let target = try BackingDirectory.openDirectory(directory)
+        let target = try SystemCalls.openDirectory(resolved: directory)
+        var report = ReturnedTree()
         var returning: TreeTaking
         if let noted { returning = noted } else { returning = try begin(lock, target) }
         if returning.phase == .restoring {
             let files = try BackingDirectory.openDirectory(state.files)
-            try restore(files)
+            report = try restore(files)
             try SystemCalls.syncFileSystem(of: files)
             try returning.begin(.returning, in: state.path)
         }
@@ -50,14 +49,24 @@ package struct TreeReturn {
         if access(state.files, F_OK) == 0 {
             try TreeMove(from: BackingDirectory.openDirectory(state.files), to: target).run()
         }
-        try target.setMode(returning.mode)
-        try target.setTimes(modified: returning.modified)
+        try restoreAccess(of: target, returning)
         try SystemCalls.syncFileSystem(of: target)
-        let count = try SystemCalls.names(in: target).count
+        report.nameCount = try SystemCalls.names(in: target).count
         try removeState()
         // A power failure would bring the note back.
         try SystemCalls.syncFileSystem(of: target)
-        return count
+        return report
+    }
+
+    /// Of the directory itself, which may be another user's: then it stays as it is.
+    private func restoreAccess(of target: Descriptor, _ returning: TreeTaking) throws(FileError) {
+        let status = try SystemCalls.status(of: target)
+        do throws(FileError) {
+            if status.mode & 0o7777 != returning.mode & 0o7777 { try target.setMode(returning.mode & 0o7777) }
+            if status.modified != returning.modified { try target.setTimes(modified: returning.modified) }
+        } catch {
+            guard error.code == .notPermitted || error.code == .denied else { throw error }
+        }
     }
 
     private func check(_ noted: TreeTaking) throws(FileError) {
@@ -105,87 +114,12 @@ package struct TreeReturn {
 
     // MARK: Restoring
 
-    private func restore(_ files: Descriptor) throws(FileError) {
-        try read { try restoreContents(of: .root, in: files, $0) }
-    }
-
-    /// What is in a directory first: by its own name it is reached until then.
-    private func restoreContents(of number: InodeNumber, in handle: Descriptor, _ rows: Rows) throws {
-        for entry in try rows.entryRows(in: number) {
-            let row = try rows.inodeRow(entry.inode)
-            let backing = BackingPlace(directory: handle, name: PlaceholderName.backingName(of: entry.name))
-            let place = BackingPlace(directory: handle, name: entry.name.string)
-            // It has its own name where an earlier run has come so far.
-            let current = try SystemCalls.statusIfPresent(backing) == nil ? place : backing
-            try restore(row, at: current, rows)
-            if current.name.isBytewiseEqual(to: place.name) { continue }
-            try SystemCalls.rename(current, to: place)
-        }
-    }
-
-    private func restore(_ row: InodeRow, at place: BackingPlace, _ rows: Rows) throws {
-        let isThere = try SystemCalls.statusIfPresent(place) != nil
-        switch row.kind {
-        case .directory:
-            if !isThere { try SystemCalls.makeDirectory(place) }
-            // An earlier run may have given it a mode with which it cannot be entered.
-            if row.attributes.mode & 0o700 != 0o700 { try SystemCalls.setMode(place, 0o700) }
-            let directory = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
-            try restoreContents(of: row.number, in: directory, rows)
-            try restoreAttributes(of: directory, row, rows)
-            try restoreAccess(place, row)
-        case .file:
-            if row.attributes.mode & 0o600 != 0o600 { try SystemCalls.setMode(place, 0o600) }
-            try restoreAttributes(of: try SystemCalls.open(place, O_RDONLY | O_NONBLOCK), row, rows)
-            try restoreAccess(place, row)
-        case .symbolicLink:
-            if !isThere { try SystemCalls.makeSymbolicLink(place, to: row.target?.string ?? "") }
-            try restoreOwner(place, row)
-            try SystemCalls.setTimes(place, accessed: row.attributes.accessed, modified: row.attributes.modified)
-        case .fifo, .socket, .characterDevice, .blockDevice:
-            if !isThere { try makeNode(row, at: place) }
-            try restoreAccess(place, row)
-        }
-    }
-
-    private func restoreAttributes(of object: Descriptor, _ row: InodeRow, _ rows: Rows) throws {
-        let wanted = try rows.xattrs(of: row.number)
-        for name in object.userAttributeNames where wanted[AttributeName(name)] == nil {
-            try object.removeExtendedAttribute(name)
-        }
-        for (name, value) in wanted where object.extendedAttribute(name.string).map({ Data($0) }) != value {
-            try object.setExtendedAttribute(name.string, to: Array(value))
-        }
-    }
-
-    /// The owner before the mode, which loses bits with another owner, and the times last.
-    private func restoreAccess(_ place: BackingPlace, _ row: InodeRow) throws {
-        try restoreOwner(place, row)
-        try SystemCalls.setMode(place, row.attributes.mode & 0o7777)
-        try SystemCalls.setTimes(place, accessed: row.attributes.accessed, modified: row.attributes.modified)
-    }
-
-    private func restoreOwner(_ place: BackingPlace, _ row: InodeRow) throws {
-        let (owner, group) = (row.attributes.owner, row.attributes.group)
-        let object = try SystemCalls.entry(place)
-        guard object.owner != owner || object.group != group else { return }
-        // An ordinary user has only files of his own, and may give them to groups that he is in.
-        guard isRoot || object.owner == owner else { return }
-        try SystemCalls.check("chown", place.name) {
-            fchownat(place.directory.rawValue, place.name, owner, group, AT_SYMLINK_NOFOLLOW)
-        }
-    }
-
-    private func makeNode(_ row: InodeRow, at place: BackingPlace) throws(FileError) {
-        let type: mode_t =
-            switch row.kind {
-            case .fifo: S_IFIFO
-            case .socket: S_IFSOCK
-            case .characterDevice: S_IFCHR
-            default: S_IFBLK
-            }
-        try SystemCalls.check("mknod", place.name) {
-            mknodat(place.directory.rawValue, place.name, type | 0o600, dev_t(row.attributes.device))
+    private func restore(_ files: Descriptor) throws(FileError) -> ReturnedTree {
+        let workshop = try BackingDirectory.openDirectory(state.path)
+        return try read { rows in
+            var restoration = try TreeRestoration(rows, making: workshop, device: files.status().device)
+            try restoration.restoreContents(of: .root, in: files, at: ItemPath(""))
+            return restoration.report
         }
     }
 

@@ -102,18 +102,30 @@ final class BackingChanges {
         try did("exchange \(one.name)") { () throws(FileError) in try SystemCalls.exchange(one, other) }
     }
 
-    func setMode(_ place: BackingPlace, _ mode: UInt16, old: UInt16) throws(FileError) {
-        try SystemCalls.setMode(place, mode)
-        try did("chmod \(place.name)") { () throws(FileError) in try SystemCalls.setMode(place, old & 0o7777) }
+    /// Of a file that is held, since other programs may reach the place too.
+    func setMode(_ file: HeldObject, at place: BackingPlace, _ mode: UInt16, old: BackingStatus) throws(FileError) {
+        try file.setMode(mode)
+        try did("chmod \(place.name)") { () throws(FileError) in
+            try Self.hold(place, as: old.identity).setMode(old.mode & 0o7777)
+        }
     }
 
     func setTimes(
-        _ place: BackingPlace, accessed: Timestamp?, modified: Timestamp?, old: BackingStatus
+        _ file: HeldObject, at place: BackingPlace, accessed: Timestamp?, modified: Timestamp?, old: BackingStatus
     ) throws(FileError) {
-        try SystemCalls.setTimes(place, accessed: accessed, modified: modified)
+        try file.setTimes(accessed: accessed, modified: modified)
         try did("utimensat \(place.name)") { () throws(FileError) in
-            try SystemCalls.setTimes(place, accessed: old.accessed, modified: old.modified)
+            try Self.hold(place, as: old.identity).setTimes(accessed: old.accessed, modified: old.modified)
         }
+    }
+
+    /// Not held from the change on: a transaction may change more files than can be open.
+    private static func hold(_ place: BackingPlace, as identity: BackingIdentity) throws(FileError) -> HeldObject {
+        let object = try HeldObject(place)
+        guard try SystemCalls.status(of: object.descriptor).identity.matches(identity) else {
+            throw FileError(.inputOutput, "\(place.name) in the backing directory was replaced")
+        }
+        return object
     }
 
     /// Queues a removal for after the commit.

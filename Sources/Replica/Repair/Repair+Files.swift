@@ -67,8 +67,11 @@ extension Repair {
         let place = try backingPlace(of: row.number)
         if isEdited, !row.isModified, try holdsKnownBytes(row, place, status) {
             // The process ended during a change of mode or time, which the index does not have.
-            try SystemCalls.setTimes(place, accessed: nil, modified: row.backingModified)
-            return try rows.setBackingTimes(row.number, try SystemCalls.status(place))
+            let file = try HeldObject(place)
+            if try SystemCalls.status(of: file.descriptor).identity.matches(status.identity) {
+                try file.setTimes(accessed: nil, modified: row.backingModified)
+            }
+            return try rows.setBackingTimes(row.number, try SystemCalls.status(of: file.descriptor))
         }
         let now = try SystemCalls.status(place)
         if isEdited {

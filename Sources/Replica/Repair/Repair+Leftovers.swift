@@ -124,10 +124,14 @@ extension Repair {
     private mutating func insertAdopted(
         _ name: ItemName, in parent: InodeNumber, at target: RepairTree.EntryKey, item: ItemID?
     ) throws -> InodeNumber {
-        let place = try tree.backingPlace(target)
-        let mode = try SystemCalls.status(place).mode & 0o777
-        try SystemCalls.setMode(place, BackingObjects.mode(mode))
-        let status = try SystemCalls.status(place)
+        let file = try HeldObject(try tree.backingPlace(target))
+        let found = try SystemCalls.status(of: file.descriptor)
+        guard found.isFile else {
+            throw FileError(.inputOutput, "\(target.name) in the backing directory was replaced")
+        }
+        let mode = found.mode & 0o777
+        try file.setMode(BackingObjects.mode(mode))
+        let status = try SystemCalls.status(of: file.descriptor)
         var row = transaction.row(
             NewItem(
                 .file, mode: mode, owner: transaction.environment.owner,

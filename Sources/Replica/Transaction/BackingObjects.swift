@@ -38,15 +38,16 @@ struct BackingObjects {
         }
         guard change.mode != nil || change.modified != nil || change.accessed != nil else { return }
         let place = try backing.objectPlace(of: row.number, rows)
-        let old = try SystemCalls.status(place)
+        let file = try HeldObject(place)
+        let old = try SystemCalls.status(of: file.descriptor)
         guard let identity = row.identity, old.identity.matches(identity) else {
             throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we created")
         }
-        if change.mode != nil { try changes.setMode(place, Self.mode(attributes.mode), old: old.mode) }
+        if change.mode != nil { try changes.setMode(file, at: place, Self.mode(attributes.mode), old: old) }
         if change.modified != nil || change.accessed != nil {
-            try changes.setTimes(place, accessed: change.accessed, modified: change.modified, old: old)
+            try changes.setTimes(file, at: place, accessed: change.accessed, modified: change.modified, old: old)
         }
-        let status = try SystemCalls.status(place)
+        let status = try SystemCalls.status(of: file.descriptor)
         if change.modified == nil {
             try rows.setBackingChanged(row.number, status)
         } else {

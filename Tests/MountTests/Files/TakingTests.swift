@@ -7,7 +7,7 @@ extension RealMount {
         /// How often the commands and daemons are killed; more with `DEWPOINT_LONG`.
         private static let kills = Requirement.long ? 100 : 12
 
-        private func take(
+        func take(
             _ container: MountedContainer, _ arguments: String..., url: String? = nil
         ) async throws -> Command {
             try await Command.run(
@@ -15,9 +15,9 @@ extension RealMount {
                 limit: .seconds(60), environment: container.environment)
         }
 
-        private func directory(_ container: MountedContainer) -> String { container.directory + "/mine" }
+        func directory(_ container: MountedContainer) -> String { container.directory + "/mine" }
 
-        private func state(_ container: MountedContainer) -> String { container.directory + "/state-taken" }
+        func state(_ container: MountedContainer) -> String { container.directory + "/state-taken" }
 
         /// What is in the directory, by name, type, mode and time.
         private func listing(_ container: MountedContainer) async throws -> String {
