@@ -104,6 +104,12 @@ ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity) {
     return llistxattr(path, names, capacity);
 }
 
+ssize_t CLinux_getxattr(const char *path, const char *name, void *value, size_t capacity) {
+    return getxattr(path, name, value, capacity);
+}
+
+ssize_t CLinux_listxattr(const char *path, void *names, size_t capacity) { return listxattr(path, names, capacity); }
+
 int CLinux_eventfd(unsigned int count, int flags) { return eventfd(count, flags); }
 
 // The C library has it since 2.36 only.

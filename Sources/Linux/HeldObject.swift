@@ -21,10 +21,19 @@ package struct HeldObject: Sendable {
     }
 
     /// A link of the kernel's own: it leads to this object, and if that is a symbolic link, no further. Related: proc(5).
-    private var path: String { "/proc/self/fd/\(descriptor.rawValue)" }
+    var path: String { "/proc/self/fd/\(descriptor.rawValue)" }
 
     /// Opens it, as it is.
     package func opened(_ flags: Int32) throws(FileError) -> Descriptor { try Descriptor(path, flags, as: "open") }
+
+    /// The names of its attributes, of all kinds; empty where they cannot be told. Related: `listxattr(2)`.
+    package var attributeNames: [String] {
+        // Most have none.
+        guard CLinux_listxattr(path, nil, 0) > 0 else { return [] }
+        var names = [UInt8](repeating: 0, count: 64 << 10)
+        let count = CLinux_listxattr(path, &names, names.count)
+        return names.prefix(max(count, 0)).split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) }
+    }
 
     /// Not for symbolic links, which have none. Related: `chmod(2)`.
     package func setMode(_ mode: UInt16) throws(FileError) {

@@ -56,6 +56,8 @@ ssize_t CLinux_flistxattr(int file, void *names, size_t capacity);
 int CLinux_lsetxattr(const char *path, const char *name, const void *value, size_t byteCount, int flags);
 ssize_t CLinux_lgetxattr(const char *path, const char *name, void *value, size_t capacity);
 ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity);
+ssize_t CLinux_getxattr(const char *path, const char *name, void *value, size_t capacity);
+ssize_t CLinux_listxattr(const char *path, void *names, size_t capacity);
 
 /* openat2(2): the path must lead to something on the same mount below the directory, by no symbolic link. */
 int CLinux_openat2_beneath(int directory, const char *path, uint64_t flags);

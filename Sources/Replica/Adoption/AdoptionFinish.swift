@@ -62,7 +62,10 @@ struct AdoptionFinish {
         if isEscaped { try escape(row, item.parent, from: place, to: backing) }
         // What is missing, or was replaced, is left to repair.
         guard let object = try row.held(at: backing) else { return }
-        if let mode { try object.setMode(mode) }
+        if let mode {
+            let now = try SystemCalls.status(of: object.descriptor).mode & 0o7777
+            try object.setMode(object.accessList?.mode(for: mode, now: now) ?? mode)
+        }
         guard row.kind == .file else { return }
         try rows.setBackingChanged(item.number, try SystemCalls.status(of: object.descriptor))
     }

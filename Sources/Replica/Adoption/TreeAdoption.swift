@@ -119,9 +119,12 @@ struct TreeAdoption {
         if kind == .file, status.linkCount > 1, let number = linked[status.identity.inode] {
             return try addName(name, of: number, transaction)
         }
+        // Most have none, and are not opened for that.
+        let hasAttributes = kind != .symbolicLink && SystemCalls.hasExtendedAttributes(place)
         var row = transaction.row(
             NewItem(
-                kind, mode: status.mode & 0o7777, owner: object.owner, group: object.group, device: object.number,
+                kind, mode: hasAttributes ? try Self.mode(of: place, status) : status.mode & 0o7777,
+                owner: object.owner, group: object.group, device: object.number,
                 target: kind == .symbolicLink ? try Self.target(of: place) : nil))
         row.attributes.accessed = status.accessed
         row.attributes.modified = status.modified
@@ -145,7 +148,19 @@ struct TreeAdoption {
                 Directory(number: number, identity: status.identity, path: directory.path + [name.string]))
         }
         if kind == .file, status.linkCount > 1 { linked[status.identity.inode] = number }
-        if kind == .file || kind == .directory { try addAttributes(of: row, number, at: place, transaction) }
+        if hasAttributes, kind == .file || kind == .directory {
+            try addAttributes(of: row, number, at: place, transaction)
+        }
+    }
+
+    /// Without what an access list gives to others: the mount has none, and nobody may more on it than before.
+    private static func mode(of place: BackingPlace, _ status: BackingStatus) throws(FileError) -> UInt16 {
+        let object = try HeldObject(place)
+        guard try SystemCalls.status(of: object.descriptor).identity == status.identity else {
+            throw replaced(place.name)
+        }
+        let mode = status.mode & 0o7777
+        return object.accessList?.mode(mode) ?? mode
     }
 
     /// Whoever had a part of the tree open can still change it.
@@ -194,8 +209,6 @@ struct TreeAdoption {
     private func addAttributes(
         of row: InodeRow, _ number: InodeNumber, at place: BackingPlace, _ transaction: ReplicaTransaction
     ) throws {
-        // Most have none, and are not opened for that.
-        guard SystemCalls.hasExtendedAttributes(place) else { return }
         let object = try Self.open(place, of: row)
         for name in object.userAttributeNames {
             guard let value = object.extendedAttribute(name) else { continue }

@@ -115,8 +115,11 @@ struct TreeRestoration {
         let before = try object.descriptor.status()
         try restoreOwner(object, row, before)
         if row.kind != .symbolicLink {
-            let mode = Self.mode(row, before, try object.descriptor.status(), user) | bits
-            if try object.descriptor.status().mode & 0o7777 != UInt32(mode) { try object.setMode(mode) }
+            let now = try object.descriptor.status()
+            var mode = Self.mode(row, before, now, user) | bits
+            // A file that has kept its access list keeps what that gives.
+            if let list = object.accessList { mode = list.mode(for: mode, now: UInt16(now.mode & 0o7777)) }
+            if now.mode & 0o7777 != UInt32(mode) { try object.setMode(mode) }
         }
         try object.setTimes(accessed: row.attributes.accessed, modified: row.attributes.modified)
     }

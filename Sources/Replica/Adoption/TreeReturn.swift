@@ -62,7 +62,9 @@ package struct TreeReturn {
     private func restoreAccess(of target: Descriptor, _ returning: TreeTaking) throws(FileError) {
         let status = try SystemCalls.status(of: target)
         do throws(FileError) {
-            if status.mode & 0o7777 != returning.mode & 0o7777 { try target.setMode(returning.mode & 0o7777) }
+            let now = status.mode & 0o7777
+            let mode = target.accessList?.mode(for: returning.mode & 0o7777, now: now) ?? returning.mode & 0o7777
+            if now != mode { try target.setMode(mode) }
             if status.modified != returning.modified { try target.setTimes(modified: returning.modified) }
         } catch {
             guard error.code == .notPermitted || error.code == .denied else { throw error }

@@ -33,7 +33,8 @@ package struct TreeTaking: Hashable, Sendable {
     package init(of descriptor: Descriptor, at directory: String) throws(FileError) {
         let status = try SystemCalls.status(of: descriptor)
         self.directory = directory
-        mode = status.mode & 0o7777
+        let mode = status.mode & 0o7777
+        self.mode = descriptor.accessList?.mode(mode) ?? mode
         modified = status.modified
     }
 

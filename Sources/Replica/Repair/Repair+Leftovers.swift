@@ -129,7 +129,7 @@ extension Repair {
         guard found.isFile else {
             throw FileError(.inputOutput, "\(target.name) in the backing directory was replaced")
         }
-        let mode = found.mode & 0o777
+        let mode = file.accessList?.mode(found.mode & 0o777) ?? found.mode & 0o777
         try file.setMode(BackingObjects.mode(mode))
         let status = try SystemCalls.status(of: file.descriptor)
         var row = transaction.row(

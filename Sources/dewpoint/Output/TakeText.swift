@@ -1,4 +1,5 @@
 import Model
+import Replica
 import Transfer
 
 /// What `dewpoint take` says.
@@ -6,6 +7,7 @@ struct TakeText {
     let path: String
     let url: String
     let survey: TreeSurvey
+    let access: AccessSurvey
 
     /// How many paths are printed.
     private static let namedLimit = 20
@@ -27,7 +29,7 @@ struct TakeText {
                 + Self.uplinks.map { "\(Self.duration(survey.byteCount * 8 / $0.bitsPerSecond)) at \($0.name)" }
                 .joined(separator: ", "),
         ]
-        lines += unsynced
+        lines += losses
         return lines.map(\.printable).joined(separator: "\n")
     }
 
@@ -40,7 +42,21 @@ struct TakeText {
         return lines.map(\.printable).joined(separator: "\n")
     }
 
-    func sayUnsynced() { for line in unsynced { CommandFailure.say(line) } }
+    func sayLosses() { for line in losses { CommandFailure.say(line) } }
+
+    private var losses: [String] { unsynced + unkept }
+
+    private var unkept: [String] {
+        guard access.count > 0 else { return [] }
+        var lines = [
+            "\(TransferText.count(access.count, "item")) \(access.count == 1 ? "has" : "have") what a mount has not, and what it gives "
+                + "to others than owner and group is not given there:"
+        ]
+        lines += access.findings.prefix(Self.namedLimit).map { "  \($0.path): \($0.reason)" }
+        let more = access.count - Self.namedLimit
+        if more > 0 { lines.append("  and \(more) more") }
+        return lines
+    }
 
     private var unsynced: [String] {
         guard survey.unsyncedCount > 0 else { return [] }

@@ -69,4 +69,31 @@ extension RealMount.Taking {
             #expect(seen == "2777 0 100\n6755 65534 100\nk\n")
         }
     }
+
+    @Test(.needsRoot(to: "act as another user"))
+    func `what an access list gives is listed, and not given on the mount but after a return`() async throws {
+        try await MountedContainer.with(devices: []) { container in
+            try await Command.script(
+                #"""
+                chmod 755 "$1"; mkdir "$1/mine"; cd "$1/mine"; echo secret > s; chown 0:65534 s; chmod 600 s
+                setfacl -m u:33:rw s
+                """#, container.directory)
+            let result = try await take(
+                container, "--id", "iCloud.com.example.Taken", "--state", state(container))
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(
+                result.errors == """
+                    dewpoint: 1 item has what a mount has not, and what it gives to others than owner and group is not given there:
+                    dewpoint:   s: an access list (ACL)
+
+                    """)
+            let read = try await Command.run(Self.asNobody + ["cat", directory(container) + "/s"])
+            #expect(read.status == 1 && read.output.isEmpty, "\(read.output)")
+            #expect(
+                try await Command.script(#"stat -c %a "$1/mine/s""#, container.directory) == "600\n")
+            try await container.dewpoint(["take", "--undo", directory(container)])
+            let list = try await Command.script(#"getfacl -cp "$1/mine/s""#, container.directory)
+            #expect(list == "user::rw-\nuser:33:rw-\ngroup::---\nmask::rw-\nother::---\n\n")
+        }
+    }
 }

@@ -5,6 +5,7 @@ import Linux
 import Model
 import Mount
 import NamedMounts
+import Replica
 import Transfer
 
 struct TakeCommand: AsyncParsableCommand {
@@ -81,14 +82,15 @@ struct TakeCommand: AsyncParsableCommand {
         if try state.isTaking(path) { return try await finish(plan, state) }
         try checkPlaces(path, url)
         let survey = try TreeSurvey(of: path, ignoring: try plan.ignoredPatterns())
-        let text = TakeText(path: path, url: url, survey: survey)
+        let access = try AccessSurvey(of: path)
+        let text = TakeText(path: path, url: url, survey: survey, access: access)
         try check(survey, path, state)
-        var report = TakeReport(path, url, state.path, survey, isDone: false)
+        var report = TakeReport(path, url, state.path, survey, access, isDone: false)
         if dryRun {
             if json { try JSONOutput.print(report) } else { print(text.plan(state: state.path)) }
             return
         }
-        if !json { text.sayUnsynced() }
+        if !json { text.sayLosses() }
         try await plan.createContainer(identifier)
         try await plan.launch()
         report.done = true
@@ -164,9 +166,14 @@ private struct TakeReport: Encodable {
     let unsyncedCount: Int
     /// The first of them.
     let unsynced: [TreeSurvey.Finding]
+    let accessCount: Int
+    /// The first of them.
+    let access: [AccessSurvey.Finding]
     var done: Bool
 
-    init(_ directory: String, _ url: String, _ state: String, _ survey: TreeSurvey, isDone: Bool) {
+    init(
+        _ directory: String, _ url: String, _ state: String, _ survey: TreeSurvey, _ access: AccessSurvey, isDone: Bool
+    ) {
         self.directory = directory
         self.url = url
         self.state = state
@@ -175,6 +182,8 @@ private struct TakeReport: Encodable {
         bytes = survey.byteCount
         unsyncedCount = survey.unsyncedCount
         unsynced = survey.unsynced
+        accessCount = access.count
+        self.access = access.findings
         done = isDone
     }
 }
