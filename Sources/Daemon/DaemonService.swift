@@ -82,7 +82,6 @@ package struct DaemonService: Sendable {
             // Recorded only now: before, the state may have belonged to another container.
             try state.record(
                 remote.identity, at: remote.location, deviceName: deviceName, access: remote.access)
-            state.record(mountpoint: mountpoint)
             try await serve(fileSystem, whenReady: whenReady)
         } catch {
             close(fileSystem)
@@ -119,6 +118,8 @@ package struct DaemonService: Sendable {
             fileSystem: fileSystem, options: mountOptions, survival: survival, logger: labelled("mount"))
         try begin(session, fileSystem)
         if let taking { try await take(taking, session, fileSystem) }
+        // Only where it is mounted, and has what it was to take.
+        state.record(mountpoint: mountpoint)
         if survival?.isResumed == true { settleLater(fileSystem) }
         if options.survives, survival == nil { noteNoSupervisor(fileSystem) }
         let logger = logger

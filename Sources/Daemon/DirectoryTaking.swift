@@ -52,21 +52,9 @@ struct DirectoryTaking {
         do throws(FileError) { hasItems = try replica.read { try $0.hasItems } } catch {
             throw DaemonError(error, state: replica.state.path)
         }
-        guard hasItems else { return try await checkIsNew(remote) }
+        guard hasItems else { return try await remote.checkIsNew() }
         throw DaemonError(
             .cannotCreate, "the state \(replica.state.path) has items already; give a new one with --state DIR")
-    }
-
-    private static func checkIsNew(_ remote: RemoteContainer) async throws(DaemonError) {
-        do throws(StoreError) {
-            guard try await ChangeLog(store: remote.container.store).first(after: 0) != nil else { return }
-        } catch {
-            throw DaemonError(error, url: remote.url)
-        }
-        throw DaemonError(
-            .cannotCreate,
-            "the container at \(remote.url) has items already; take the directory into a new one, or mount this one elsewhere and "
-                + "copy the directory into it")
     }
 
     /// Takes it over. Blocks. Nothing is served meanwhile.
@@ -80,5 +68,20 @@ struct DirectoryTaking {
                 "mountpoint": "\(mountpoint)", "items": "\(tree.itemCount)", "bytes": "\(tree.byteCount)",
                 "unsynced": "\(tree.unsyncedCount)", "duration": "\(ContinuousClock.now - start)",
             ])
+    }
+}
+
+extension RemoteContainer {
+    /// - Throws: `cannotCreate` unless nothing was ever uploaded to it, so that a directory can be taken into it.
+    package func checkIsNew() async throws(DaemonError) {
+        do throws(StoreError) {
+            guard try await ChangeLog(store: container.store).first(after: 0) != nil else { return }
+        } catch {
+            throw DaemonError(error, url: url)
+        }
+        throw DaemonError(
+            .cannotCreate,
+            "the container at \(url) has items already; take the directory into a new one, or mount this one elsewhere and copy the "
+                + "directory into it")
     }
 }

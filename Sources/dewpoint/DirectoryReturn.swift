@@ -5,6 +5,7 @@ import Daemon
 import Foundation
 import Model
 import Mount
+import NamedMounts
 import Replica
 
 /// `dewpoint take --undo`: unmounts, and makes the directory a plain one again.
@@ -36,16 +37,29 @@ struct DirectoryReturn {
     func run() async throws {
         try? Mountpoint.removeDead(directory)
         let place: StateDirectory
-        if MountTable.current().mount(at: directory) != nil {
-            place = try await unmount()
-        } else {
-            place = try knownState()
-        }
+        let isMounted = MountTable.current().mount(at: directory) != nil
+        if isMounted { place = try await unmount() } else { place = try knownState() }
         TransferText.raiseDescriptorLimit()
-        let tree = try place.giveBack(to: directory)
+        let tree: ReturnedTree
+        do throws(DaemonError) { tree = try place.giveBack(to: directory) } catch {
+            if isMounted { CommandFailure.say("\(directory) is unmounted; its files are in the state \(place.path)") }
+            throw error
+        }
+        sayNamedMount()
         if asksJSON { return try JSONOutput.print(Report(directory, tree)) }
         sayFaults(of: tree)
         print("\(directory) is a plain directory again; the container has what was uploaded".printable)
+    }
+
+    /// A mount of the mounts file would be mounted there again.
+    private func sayNamedMount() {
+        let surroundings = MountSurroundings.current()
+        // A file that cannot be read mounts nothing.
+        let mounts = (try? MountsFile(surroundings).read())?.mounts ?? []
+        for mount in mounts where surroundings.mountpoint(of: mount).isBytewiseEqual(to: directory) {
+            CommandFailure.say(
+                "the mount \(mount.name) is still in the mounts file; remove it: dewpoint remove \(mount.name)")
+        }
     }
 
     private func sayFaults(of tree: ReturnedTree) {
@@ -59,6 +73,7 @@ struct DirectoryReturn {
     /// Downloads what is not local, uploads what can be uploaded, and unmounts.
     private func unmount() async throws -> StateDirectory {
         let place = try MountedPath.mountpoint(directory)
+        try await checkPlace(place)
         // Nothing is evicted from here on.
         let isPinned = try await place.send(PinsRequest()).contains { $0.path.isEmpty && $0.pinned }
         try await place.send(PinRequest(path: "", pinned: true))
@@ -69,6 +84,16 @@ struct DirectoryReturn {
             if !isPinned { try? await place.send(PinRequest(path: "", pinned: false)) }
             throw error
         }
+    }
+
+    /// Before anything is unmounted: what was mounted on is out of reach, but not the number of the mount that it is on.
+    private func checkPlace(_ place: MountedPath) async throws {
+        let state = StateDirectory(path: try await place.send(ContainerStatusRequest()).state)
+        guard let number = state.mountNumber(), number != place.mount.parent else { return }
+        throw CommandFailure(
+            .cannotCreate,
+            TreeReturn.distance(of: directory, from: state.path)
+                + ", once it is unmounted: dewpoint unmount \(directory)")
     }
 
     private func unmount(_ place: MountedPath) async throws -> StateDirectory {
@@ -88,7 +113,7 @@ struct DirectoryReturn {
         }
         var command = try UnmountCommand.parse([directory])
         command.wait = false
-        try await command.run()
+        try await command.run { "not uploaded: \($0), which \(directory) has and the container has not\($1)" }
         return StateDirectory(path: status.state)
     }
 

@@ -95,6 +95,56 @@ import Testing
         withExtendedLifetime(opened) {}
     }
 
+    @Test(arguments: [false, true])
+    func `a return can go on to another directory where the noted one is gone, or has nothing of it yet`(isGone: Bool)
+        throws
+    {
+        let lab = try Lab()
+        let (path, opened) = try directory(of: lab)
+        let other = "\(lab.path)-other"
+        defer { for path in [path, other] { try? FileManager.default.removeItem(atPath: path) } }
+        let before = try names(in: path)
+        _ = try lab.replica.take(opened, at: path)
+        var returning = TreeTaking(returning: path, as: try lab.replica.look { try $0.attributes(of: .root) })
+        try lab.replica.close()
+        try returning.note(in: lab.path)
+        try SystemCalls.makeDirectory(ifMissing: other)
+        if isGone {
+            try returning.begin(.returning, in: lab.path)
+            let refusal = FileError(.invalid, "the state \(lab.path) is that of \(path)")
+            #expect(throws: refusal) { try TreeReturn(of: lab.path, to: other).run() }
+            #expect(rmdir(path) == 0)
+        }
+        // The pipe is made in the phase before.
+        #expect(try TreeReturn(of: lab.path, to: other).run().nameCount == before.count - (isGone ? 1 : 0))
+        if !isGone { #expect(try names(in: other) == before) }
+        #expect(!FileManager.default.fileExists(atPath: lab.path))
+    }
+
+    @Test func `of a state that has taken nothing, nothing is given back to a directory with files in it`() throws {
+        let lab = try Lab()
+        let (path, opened) = try directory(of: lab)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try lab.replica.close()
+        let refusal = FileError(
+            .invalid, "the state \(lab.path) has no items: nothing of \(path) was taken over, and nothing is to undo")
+        #expect(throws: refusal) { try TreeReturn(of: lab.path, to: path).run() }
+        #expect(try TreeTaking(of: lab.path) == nil)
+        withExtendedLifetime(opened) {}
+    }
+
+    @Test func `a return to another file system is refused before anything is noted`() throws {
+        let lab = try Lab()
+        let (path, opened) = try directory(of: lab)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        _ = try lab.replica.take(opened, at: path)
+        try lab.replica.close()
+        // Whatever the disk of the tests is.
+        let error = #expect(throws: FileError.self) { try TreeReturn(of: lab.path, to: "/proc/sys/kernel").run() }
+        #expect(error?.code == .crossDevice && error?.detail.contains("dewpoint take --undo DIRECTORY --state") == true)
+        #expect(try TreeTaking(of: lab.path) == nil)
+    }
+
     @Test func `one that was interrupted is continued, and not repaired before`() throws {
         let lab = try Lab()
         let (path, opened) = try directory(of: lab)

@@ -25,10 +25,15 @@ extension StateDirectory {
         try? mountpoint.write(toFile: mountpointFile, atomically: true, encoding: .utf8)
     }
 
-    /// The states in their default places that were last mounted at a mountpoint.
+    /// The states in their default places that were last mounted at a mountpoint, or have a part of the directory there: one that
+    /// is being taken over, or given back.
     package static func lastMounted(at mountpoint: String, environment: [String: String]) -> [StateDirectory] {
         all(environment).joined().filter { place in
-            (try? String(contentsOfFile: place.mountpointFile, encoding: .utf8)) == mountpoint
+            let recorded = try? String(contentsOfFile: place.mountpointFile, encoding: .utf8)
+            if recorded?.isBytewiseEqual(to: mountpoint) == true { return true }
+            // A note that cannot be read names no directory.
+            let taking = try? TreeTaking(of: place.path)
+            return taking?.directory.isBytewiseEqual(to: mountpoint) == true
         }
     }
 

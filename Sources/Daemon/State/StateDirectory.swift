@@ -54,21 +54,28 @@ package struct StateDirectory: Hashable, Sendable {
         }
     }
 
-    /// Whether it is, or would be, on the same file system as a directory.
+    /// Whether it is, or would be, on the same mount of the same file system as a directory.
     package func isOnFileSystem(of directory: String) throws(DaemonError) -> Bool {
         do throws(FileError) {
-            let wanted = try Descriptor(directory, O_RDONLY | O_DIRECTORY, as: directory).status().device
-            var components = ItemPath(path).components
-            while true {
-                let place = "/" + components.joined(separator: "/")
-                do throws(FileError) {
-                    return try Descriptor(place, O_RDONLY | O_DIRECTORY, as: place).status().device == wanted
-                } catch {
-                    guard error.code == .notFound, components.popLast() != nil else { throw error }
-                }
-            }
+            let wanted = try MountIdentity(of: try Descriptor(directory, O_RDONLY | O_DIRECTORY, as: directory))
+            return try mount().reaches(wanted)
         } catch {
             throw DaemonError(error, state: path)
+        }
+    }
+
+    /// The number of the mount that it is on, as in `/proc/self/mountinfo`; `nil` where the kernel does not tell.
+    package func mountNumber() -> UInt64? { (try? mount())?.number }
+
+    private func mount() throws(FileError) -> MountIdentity {
+        var components = ItemPath(path).components
+        while true {
+            let place = "/" + components.joined(separator: "/")
+            do throws(FileError) {
+                return try MountIdentity(of: try Descriptor(place, O_RDONLY | O_DIRECTORY, as: place))
+            } catch {
+                guard error.code == .notFound, components.popLast() != nil else { throw error }
+            }
         }
     }
 

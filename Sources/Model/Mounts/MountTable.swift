@@ -5,6 +5,9 @@ package import Glibc
 /// works even if a mount hangs or its daemon is dead.
 package struct MountTable: Sendable {
     package struct Entry: Hashable, Sendable {
+        /// Of the mount, and of the one that its mountpoint is on; unique while it is mounted.
+        package var number: UInt64
+        package var parent: UInt64
         /// `major:minor`: the same for every mount of one filesystem.
         package var device: String
         /// The minor device number, which also names a connection below `/sys/fs/fuse/connections`.
@@ -45,6 +48,14 @@ package struct MountTable: Sendable {
     /// The uppermost mount at a path without symbolic links. Bytes are compared.
     package func mount(at path: String) -> Entry? {
         entries.last { $0.mountpoint.utf8.elementsEqual(path.utf8) }
+    }
+
+    /// What is mounted within a directory, whose path has no symbolic links: not on the directory itself.
+    package func mounts(within directory: String) -> [Entry] {
+        entries.filter { entry in
+            guard let rest = ItemPath(entry.mountpoint).relative(to: ItemPath(directory)) else { return false }
+            return !rest.string.isEmpty
+        }
     }
 
     /// The type of the file system with a device number, such as `ext4`.
@@ -93,8 +104,10 @@ package struct MountTable: Sendable {
         }
         let options = fields[dash + 3].split(separator: ",")
         let owner = options.first { $0.hasPrefix("user_id=") }
+        guard let number = UInt64(fields[0]), let parent = UInt64(fields[1]) else { return nil }
         return Entry(
-            device: String(fields[2]), root: unescape(fields[3]), mountpoint: unescape(fields[4]),
+            number: number, parent: parent, device: String(fields[2]), root: unescape(fields[3]),
+            mountpoint: unescape(fields[4]),
             type: unescape(fields[dash + 1]), source: unescape(fields[dash + 2]),
             owner: owner.flatMap { UInt32($0.dropFirst("user_id=".count)) },
             admitsOthers: options.contains("allow_other"),

@@ -46,8 +46,17 @@ package struct TreeMove: Sendable {
     }
 
     private func rename(_ name: [CChar]) throws(FileError) {
-        try SystemCalls.check("rename", Self.text(name)) {
-            CLinux_renameat2(source.rawValue, name, target.rawValue, name, CLinux_RENAME_NOREPLACE)
+        do throws(FileError) {
+            try SystemCalls.check("rename", Self.text(name)) {
+                CLinux_renameat2(source.rawValue, name, target.rawValue, name, CLinux_RENAME_NOREPLACE)
+            }
+        } catch {
+            // The two directories are on one mount: that was checked.
+            guard error.code == .crossDevice else { throw error }
+            throw FileError(
+                .crossDevice,
+                "\(Self.text(name)) cannot be moved without a copy, as a directory of a lower layer of overlayfs, or one with another "
+                    + "quota project (lsattr -p); copy the directory (cp -a), and take the copy")
         }
     }
 

@@ -34,11 +34,10 @@ package struct TreeReturn {
         }
         let lock = try StateLock(state)
         defer { lock.release() }
-        if let noted { try check(noted) }
         let target = try SystemCalls.openDirectory(resolved: directory)
         var report = ReturnedTree()
         var returning: TreeTaking
-        if let noted { returning = noted } else { returning = try begin(lock, target) }
+        if let noted { returning = try continued(noted, target) } else { returning = try begin(lock, target) }
         if returning.phase == .restoring {
             let files = try BackingDirectory.openDirectory(state.files)
             report = try restore(files)
@@ -71,8 +70,10 @@ package struct TreeReturn {
         }
     }
 
-    private func check(_ noted: TreeTaking) throws(FileError) {
-        guard noted.directory.isBytewiseEqual(to: directory) else {
+    private func continued(_ noted: TreeTaking, _ target: Descriptor) throws(FileError) -> TreeTaking {
+        var noted = noted
+        let isOther = !noted.directory.isBytewiseEqual(to: directory)
+        if isOther, try !canRedirect(noted) {
             throw FileError(.invalid, "the state \(state.path) is that of \(noted.directory)")
         }
         guard noted.phase.isReturn else {
@@ -80,6 +81,39 @@ package struct TreeReturn {
                 .invalid, "\(directory) is not taken over completely; finish that first: dewpoint take \(directory) URL"
             )
         }
+        // It is missing where the state was being removed already.
+        if access(state.files, F_OK) == 0 { try checkPlace(of: target) }
+        if isOther { try noted.redirect(to: directory, in: state.path) }
+        return noted
+    }
+
+    /// Whether another directory than the noted one may get what is in the state: while nothing was moved to that, or where it is
+    /// gone, or was renamed.
+    private func canRedirect(_ noted: TreeTaking) throws(FileError) -> Bool {
+        guard noted.phase == .returning else { return noted.phase == .restoring }
+        let target: Descriptor
+        do throws(FileError) { target = try SystemCalls.openDirectory(resolved: noted.directory) } catch {
+            guard error.code == .notFound || error.code == .notDirectory else { throw error }
+            return true
+        }
+        return try !isReachable(target)
+    }
+
+    private func isReachable(_ target: Descriptor) throws(FileError) -> Bool {
+        try MountIdentity(of: BackingDirectory.openDirectory(state.files)).reaches(MountIdentity(of: target))
+    }
+
+    /// Nothing is copied.
+    private func checkPlace(of target: Descriptor) throws(FileError) {
+        if try isReachable(target) { return }
+        throw FileError(.crossDevice, Self.distance(of: directory, from: state.path))
+    }
+
+    /// That a directory cannot be given back, and what can be done.
+    package static func distance(of directory: String, from state: String) -> String {
+        "\(directory) is not on the file system of the state \(state), or on another mount of it, so that everything would have to be "
+            + "copied; have it given back to an empty directory beside the state, which can be copied then: dewpoint take --undo "
+            + "DIRECTORY --state \(state)"
     }
 
     /// Checks that everything is there, and notes the return.
@@ -89,10 +123,17 @@ package struct TreeReturn {
                 .invalid,
                 "the daemon of \(state.path) did not shut down cleanly; mount it once more, and run this again")
         }
-        guard try SystemCalls.names(in: target).isEmpty else {
-            throw FileError(.notEmpty, "\(directory) is not empty; move away what is in it")
-        }
+        try checkPlace(of: target)
+        let isEmpty = try SystemCalls.names(in: target).isEmpty
         let returning = try read { rows in
+            guard isEmpty else {
+                throw try rows.hasItems
+                    ? FileError(.notEmpty, "\(directory) is not empty; move away what is in it, and run this again")
+                    : FileError(
+                        .invalid,
+                        "the state \(state.path) has no items: nothing of \(directory) was taken over, and nothing is to undo"
+                    )
+            }
             let missing = try rows.count("SELECT count(*) FROM inodes WHERE kind = 0 AND local = 0 AND links > 0")
             guard missing == 0 else {
                 throw FileError(
@@ -133,6 +174,16 @@ package struct TreeReturn {
         for path in [state.index, state.log, state.redo] { unlink(path) }
         if access(state.recovered, F_OK) == 0 { return try TreeTaking.end(in: state.path) }
         guard let name = ItemPath(state.path).last else { return }
+        // The note last, by which an interrupted removal is found and finished.
+        let directory = try BackingDirectory.openDirectory(state.path)
+        for inner in try SystemCalls.names(in: directory) where !inner.isBytewiseEqual(to: TreeTaking.name) {
+            let place = BackingPlace(directory: directory, name: inner)
+            if try SystemCalls.status(place).isDirectory {
+                try TreeRemoval.remove(inner, in: directory, owner: geteuid())
+            } else {
+                try SystemCalls.unlink(place)
+            }
+        }
         try TreeRemoval.remove(String(name), in: BackingDirectory.openDirectory("\(state.path)/.."), owner: geteuid())
     }
 }

@@ -21,13 +21,13 @@ package struct TreeTaking: Hashable, Sendable {
     }
 
     /// Absolute, and without symbolic links.
-    package let directory: String
+    package private(set) var directory: String
     package private(set) var phase = Phase.moving
     /// The directory's own mode and modification time, before anything was moved.
     let mode: UInt16
     let modified: Timestamp
 
-    private static let name = "taking"
+    static let name = "taking"
 
     /// - Parameter descriptor: The directory, open.
     package init(of descriptor: Descriptor, at directory: String) throws(FileError) {
@@ -89,6 +89,12 @@ package struct TreeTaking: Hashable, Sendable {
     /// Notes that the phase before is complete.
     mutating func begin(_ phase: Phase, in state: String) throws(FileError) {
         self.phase = phase
+        try note(in: state)
+    }
+
+    /// Notes another directory to return to.
+    mutating func redirect(to directory: String, in state: String) throws(FileError) {
+        self.directory = directory
         try note(in: state)
     }
 

@@ -90,8 +90,9 @@ extension RealMount {
                 let elsewhere = try await take(container, id[0], id[1], "--state", "/dev/shm/dewpoint-taken")
                 #expect(
                     elsewhere.errors == """
-                        dewpoint: the state /dev/shm/dewpoint-taken is not on the file system of \(directory(container)), so that \
-                        everything would have to be copied; give one that is: --state \(container.directory)/.mine.dewpoint
+                        dewpoint: the state /dev/shm/dewpoint-taken is not on the file system of \(directory(container)), or on \
+                        another mount of it, so that everything would have to be copied; give one that is beside it: --state \
+                        \(container.directory)/.mine.dewpoint
 
                         """)
                 #expect(elsewhere.status == 64)
@@ -108,6 +109,8 @@ extension RealMount {
                     unwritable.errors
                         == "dewpoint: a directory cannot be taken into a read-only mount; leave out -o ro\n")
                 #expect(unwritable.status == 77)
+                // A refused one does not count as mounted there.
+                #expect(!FileManager.default.fileExists(atPath: state(container) + "-ro/mountpoint"))
                 let missing = try await take(
                     container, "--state", state(container), url: container.url + "-missing")
                 #expect(missing.errors.contains("there is no container at"))
@@ -117,6 +120,10 @@ extension RealMount {
                 let full = try await take(container, "--state", state(container), url: container.url)
                 #expect(full.errors.contains("has items already; take the directory into a new one"), "\(full.errors)")
                 #expect(full.status == 73)
+                let planned = try await take(
+                    container, "--state", state(container), "--dry-run", url: container.url)
+                #expect(planned.errors == full.errors)
+                #expect(planned.status == 73 && planned.output.isEmpty)
                 #expect(try await listing(container) == before)
                 #expect(try await Command.script(#"cat "$1/a""#, directory(container)) == "a\n")
             }

@@ -92,8 +92,147 @@ extension RealMount.Taking {
             #expect(
                 try await Command.script(#"stat -c %a "$1/mine/s""#, container.directory) == "600\n")
             try await container.dewpoint(["take", "--undo", directory(container)])
-            let list = try await Command.script(#"getfacl -cp "$1/mine/s""#, container.directory)
+            let list = try await Command.script(#"getfacl -cpn "$1/mine/s""#, container.directory)
             #expect(list == "user::rw-\nuser:33:rw-\ngroup::---\nmask::rw-\nother::---\n\n")
+        }
+    }
+
+    @Test(.needsRoot(to: "mount a file system"))
+    func `a mount whose state is on another file system stays mounted, and can be given back beside the state`()
+        async throws
+    {
+        try await MountedContainer.with(devices: []) { container in
+            let place = container.directory + "/memory"
+            let (mount, other) = (place + "/pictures", container.directory + "/other")
+            try await Command.script(#"mkdir "$1" "$2"; mount -t tmpfs none "$1"; mkdir "$1/pictures""#, place, other)
+            do {
+                try await container.dewpoint(["mount", container.url, mount, "--state", state(container)])
+                try await Command.script(#"echo hello > "$1/a""#, mount)
+                let refused = try await Command.run(
+                    [container.binary, "take", "--undo", mount], limit: .seconds(60), environment: container.environment
+                )
+                #expect(refused.status == 73)
+                #expect(
+                    refused.errors == """
+                        dewpoint: \(mount) is not on the file system of the state \(state(container)), or on another mount of it, so \
+                        that everything would have to be copied; have it given back to an empty directory beside the state, which can \
+                        be copied then: dewpoint take --undo DIRECTORY --state \(state(container)), once it is unmounted: dewpoint \
+                        unmount \(mount)
+
+                        """)
+                #expect(try await Command.script(#"cat "$1/a""#, mount) == "hello\n")
+                try await container.dewpoint(["unmount", mount])
+                // As of an earlier version, which noted the return first.
+                try await Command.script(#"printf 'returning\n755\n0\n%s' "$1" > "$2/taking""#, mount, state(container))
+                let again = try await Command.run(
+                    [container.binary, "take", "--undo", mount, "--state", state(container)], limit: .seconds(60),
+                    environment: container.environment)
+                #expect(again.status == 73, "\(again.errors)")
+                try await container.dewpoint(["take", "--undo", other, "--state", state(container)])
+                #expect(try await Command.script(#"cat "$1/a""#, other) == "hello\n")
+            } catch {
+                _ = try? await Command.script(#"umount -l "$1/pictures"; umount -l "$1""#, place)
+                throw error
+            }
+            try await Command.script(#"umount -l "$1""#, place)
+        }
+    }
+
+    @Test(.needsRoot(to: "mount a directory"))
+    func `what is mounted in the directory is named, and a state on another mount of its file system refused`()
+        async throws
+    {
+        try await MountedContainer.with(devices: []) { container in
+            let (outside, inner) = (container.directory + "/outside", directory(container) + "/sub/inner")
+            try await Command.script(
+                #"mkdir -p "$1/in" "$2"; echo a > "$1/in/a"; mount --bind "$1" "$2""#, outside, inner)
+            do {
+                let id = "iCloud.com.example.Taken"
+                let first = try await take(container, "--id", id, "--state", state(container))
+                #expect(
+                    first.errors == """
+                        dewpoint: \(directory(container)) cannot be taken over, and nothing was changed: something is mounted in it; \
+                        unmount that first
+                        \(inner)
+
+                        """)
+                #expect(first.status == 73)
+                let second = try await Command.run(
+                    [
+                        container.binary, "take", inner + "/in", container.url + "-taken", "--id", id, "--state",
+                        state(container),
+                    ], limit: .seconds(60), environment: container.environment)
+                #expect(second.errors.contains("or on another mount of it"), "\(second.errors)")
+                #expect(second.status == 64)
+            } catch {
+                _ = try? await Command.script(#"umount -l "$1""#, inner)
+                throw error
+            }
+            try await Command.script(#"umount -l "$1""#, inner)
+            #expect(try await Command.script(#"cat "$1/in/a""#, outside) == "a\n")
+        }
+    }
+
+    @Test(.needsRoot(to: "act as another user"))
+    func `a directory in which this user cannot mount is refused before anything is made`() async throws {
+        try await MountedContainer.with(devices: []) { container in
+            try await Command.script(
+                #"chmod 755 "$1"; cd "$1"; mkdir mine store; chown 65534 store; mkdir mine/d; chown 65534 mine/d"#,
+                container.directory)
+            for (mode, reason) in [
+                ("500", "cannot be read; chmod u+rwx it, or run this as root"),
+                ("755", "cannot be written; chmod u+rwx it, or run this as root"),
+                (
+                    "1777",
+                    "is sticky (chmod +t) and another user's, where only that user and root may mount; run this as root"
+                ),
+            ] {
+                try await Command.script(#"chmod "$1" "$2""#, mode, directory(container))
+                let result = try await Command.run(
+                    Self.asNobody + [
+                        container.binary, "take", directory(container), "file://\(container.directory)/store/c", "--id",
+                        "iCloud.com.example.Taken", "--state", container.directory + "/store/state", "--dry-run",
+                    ], limit: .seconds(60), environment: container.environment)
+                #expect(
+                    result.errors
+                        == "dewpoint: \(directory(container)) cannot be taken over, and nothing was changed: the directory itself "
+                        + "\(reason)\n")
+                #expect(result.status == 73)
+            }
+        }
+    }
+
+    @Test func `a return says what the container has not, and which mount would be made there again`() async throws {
+        try await MountedContainer.with(devices: []) { container in
+            var environment = container.environment
+            environment["XDG_CONFIG_HOME"] = container.directory + "/config"
+            let id = "iCloud.com.example.Taken"
+            try await Command.script(#"mkdir "$1"; echo a > "$1/a""#, directory(container))
+            func run(_ arguments: String...) async throws -> Command {
+                try await Command.run([container.binary] + arguments, limit: .seconds(60), environment: environment)
+            }
+            let url = "file://\(container.directory)/store"
+            #expect(try await run("take", directory(container), url, "--id", id).status == 0)
+            #expect(try await run("sync", "--wait", directory(container)).status == 0)
+            let added = try await run("add", "pictures", url, directory(container))
+            #expect(added.status == 0, "\(added.errors)")
+            try await Command.script(
+                #"mv "$1/store" "$1/away"; echo b > "$2/b""#, container.directory, directory(container))
+            let undone = try await run("take", "--undo", directory(container))
+            #expect(undone.status == 0)
+            #expect(
+                undone.errors == """
+                    dewpoint: not uploaded: 1 change (2 B), which \(directory(container)) has and the container has not: b
+                    dewpoint: the mount pictures is still in the mounts file; remove it: dewpoint remove pictures
+
+                    """)
+            // One that ended in the removal of the state is found by what is removed last.
+            try await Command.script(
+                #"mkdir -p "$1"; printf 'returning\n755\n0\n%s' "$2" > "$1/taking"; chmod 700 "$1""#,
+                container.directory + "/state-home/dewpoint/" + id, directory(container))
+            let finished = try await run("take", "--undo", directory(container))
+            #expect(finished.status == 0, "\(finished.errors)")
+            #expect(!FileManager.default.fileExists(atPath: container.directory + "/state-home/dewpoint/" + id))
         }
     }
 }

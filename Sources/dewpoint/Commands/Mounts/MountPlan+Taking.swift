@@ -39,6 +39,21 @@ extension MountPlan {
         }
     }
 
+    /// Before anything is created or moved: what is in the container would have to be merged with what is in the directory.
+    ///
+    /// - Parameters:
+    ///   - state: Where this device may be enrolled.
+    ///   - isCreating: Whether it is created where there is none.
+    func checkIsNew(_ state: StateDirectory, isCreating: Bool) async throws {
+        let location = try location()
+        do throws(DaemonError) {
+            try await RemoteContainer.open(location, state: state, unlocking: passphrase?.unlocking ?? .refused)
+                .checkIsNew()
+        } catch {
+            guard isCreating, error.kind == .notFound else { throw error }
+        }
+    }
+
     private func identity(at location: ContainerLocation) async throws(DaemonError) -> ContainerIdentity {
         do throws(DaemonError) {
             return try await RemoteContainer.open(location, unlocking: passphrase?.unlocking ?? .refused).identity

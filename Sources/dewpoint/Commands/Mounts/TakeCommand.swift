@@ -85,6 +85,7 @@ struct TakeCommand: AsyncParsableCommand {
         let access = try AccessSurvey(of: path)
         let text = TakeText(path: path, url: url, survey: survey, access: access)
         try check(survey, path, state)
+        try await plan.checkIsNew(state, isCreating: identifier != nil)
         var report = TakeReport(path, url, state.path, survey, access, isDone: false)
         if dryRun {
             if json { try JSONOutput.print(report) } else { print(text.plan(state: state.path)) }
@@ -124,6 +125,17 @@ struct TakeCommand: AsyncParsableCommand {
         let place = try MountPlaces.directory(of: url)
         try MountPlaces.check(mountpoint: path, directory: place, mounts: MountTable.current())
         if let place { try MountPlaces.check(directory: place, mounts: MountTable.current()) }
+        let inner = MountTable.current().mounts(within: path).map(\.mountpoint)
+        guard inner.isEmpty else {
+            throw CommandFailure(
+                .cannotCreate,
+                "\(path) cannot be taken over, and nothing was changed: something is mounted in it; unmount that first",
+                log: inner)
+        }
+        if let reason = try DirectoryObstacle(of: path)?.sentence {
+            throw CommandFailure(
+                .cannotCreate, "\(path) cannot be taken over, and nothing was changed: the directory itself \(reason)")
+        }
     }
 
     /// Before anything is created or moved.
@@ -142,8 +154,8 @@ struct TakeCommand: AsyncParsableCommand {
         guard try state.isOnFileSystem(of: path) else {
             throw CommandFailure(
                 .usage,
-                "the state \(state.path) is not on the file system of \(path), so that everything would have to be copied; "
-                    + "give one that is: --state \(TakeText.neighbour(of: path))")
+                "the state \(state.path) is not on the file system of \(path), or on another mount of it, so that everything would have "
+                    + "to be copied; give one that is beside it: --state \(TakeText.neighbour(of: path))")
         }
     }
 }

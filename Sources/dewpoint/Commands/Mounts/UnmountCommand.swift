@@ -29,14 +29,18 @@ struct UnmountCommand: AsyncParsableCommand {
     /// The delay and interval of messages about what the command waits for.
     private static let newsInterval = Duration.seconds(3)
 
-    func run() async throws {
+    func run() async throws { try await run(saying: nil) }
+
+    /// - Parameter sentence: What is said of changes that are not uploaded, from their number and `: NAMES`; `nil` for that the next
+    ///   mount uploads them.
+    func run(saying sentence: ((String, String) -> String)?) async throws {
         let place = try NamedMountLookup.mountpoint(mountpoint)
         let status: ContainerStatus?
         do {
             status = try await place.withClient { client in
                 if wait { try await UploadWait(place).run(client) }
                 let status = try await client.send(ContainerStatusRequest())
-                let left = try await Self.left(status, client)
+                let left = try await Self.left(status, client, sentence)
                 if MountCondition.isOfAnotherUser(place.mount) {
                     // Root changes nothing through another user's daemon, which notices the end of its mount.
                     try await Unmounting.unmount(place.mount.mountpoint, lazily: lazy)
@@ -58,13 +62,16 @@ struct UnmountCommand: AsyncParsableCommand {
     private static let namedLimit = 5
 
     /// What has not left this device; `nil` when everything is uploaded.
-    private static func left(_ status: ContainerStatus, _ client: ControlClient) async throws -> String? {
+    private static func left(
+        _ status: ContainerStatus, _ client: ControlClient, _ sentence: ((String, String) -> String)?
+    ) async throws -> String? {
         guard let pending = ContainerText.pending(status) else { return nil }
         let listing = try await client.send(TransfersRequest())
         let changes = (listing.active + listing.waiting).filter { $0.direction == .up }
         let names = changes.prefix(namedLimit).map { $0.isDeletion ? "\($0.path) (deleted)" : $0.path }
         let more = status.pendingUploadCount - names.count
         let list = (names + (more > 0 ? ["\(more) more"] : [])).joined(separator: ", ")
+        if let sentence { return sentence(pending, names.isEmpty ? "" : ": \(list)") }
         let next =
             status.readOnly?.reason == .store
             ? "a mount that may write, with this state," : "the next mount with this state"
