@@ -17,7 +17,7 @@ private enum ListExample {
     }
 }
 
-/// Access lists of what is taken over.
+/// Access lists of what is taken over, and the owner and attributes of the directory itself.
 @Suite(.timeLimit(.minutes(5))) struct TakingAccessTests {
     private func status(_ path: String) -> (mode: UInt32, owner: UInt32) {
         var status = stat()
@@ -81,4 +81,44 @@ private enum ListExample {
         [], [2, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0], [2, 0, 0, 0, 4, 0, 6, 0], Array(ListExample.bytes().dropLast()),
     ])
     func `what is no access list is none`(bytes: [UInt8]) { #expect(AccessList(bytes) == nil) }
+
+    @Test func `owner and attributes of the directory itself are those of the root, and are given back`() throws {
+        let lab = try Lab()
+        let path = "\(lab.path)-taken"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try SystemCalls.makeDirectory(ifMissing: path)
+        _ = try Descriptor("\(path)/a", O_WRONLY | O_CREAT, mode: 0o600)
+        let opened = try Descriptor(path, O_RDONLY | O_DIRECTORY)
+        try opened.setExtendedAttribute("user.before", to: [1])
+        try opened.setExtendedAttribute("user.removed", to: [2])
+        let owner: UInt32 = geteuid() == 0 ? 4242 : geteuid()
+        if geteuid() == 0 { #expect(chown(path, owner, 4242) == 0) }
+        _ = try lab.replica.take(opened, at: path)
+        let attributes = try lab.replica.look { try $0.xattrs(of: .root) }
+        #expect(attributes == [AttributeName("user.before"): Data([1]), AttributeName("user.removed"): Data([2])])
+        #expect(try lab.replica.look { try $0.attributes(of: .root) }.owner == owner)
+        _ = try lab.replica.change {
+            try $0.setXattr("user.after", [3], of: .root, mode: .any)
+            try $0.removeXattr("user.removed", of: .root)
+            if geteuid() == 0 { _ = try $0.setAttributes(of: .root, AttributeChange(owner: 4343)) }
+        }
+        try lab.replica.close()
+        _ = try TreeReturn(of: lab.path, to: path).run()
+        let given = try Descriptor(path, O_RDONLY | O_DIRECTORY)
+        #expect(given.userAttributeNames.sorted() == ["user.after", "user.before"])
+        if geteuid() == 0 { #expect(status(path).owner == 4343) }
+    }
+
+    @Test func `a directory that was only mounted on keeps its owner and attributes`() throws {
+        let lab = try Lab()
+        let path = "\(lab.path)-returned"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try SystemCalls.makeDirectory(ifMissing: path)
+        try Descriptor(path, O_RDONLY | O_DIRECTORY).setExtendedAttribute("user.own", to: [1])
+        if geteuid() == 0 { #expect(chown(path, 4242, 4242) == 0) }
+        try lab.replica.close()
+        _ = try TreeReturn(of: lab.path, to: path).run()
+        #expect(try Descriptor(path, O_RDONLY | O_DIRECTORY).userAttributeNames == ["user.own"])
+        if geteuid() == 0 { #expect(status(path).owner == 4242) }
+    }
 }

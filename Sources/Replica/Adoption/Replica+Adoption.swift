@@ -24,7 +24,7 @@ extension Replica {
             do throws(FileError) {
                 try taking.note(in: state.path)
                 try TreeMove(from: source, to: files).run()
-                tree = try TreeAdoption.run(taking, in: self)
+                tree = try TreeAdoption.run(taking, from: source, in: self)
                 try makeDurable()
                 try SystemCalls.syncFileSystem(of: files)
                 try taking.begin(.finishing, in: state.path)

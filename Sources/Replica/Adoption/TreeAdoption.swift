@@ -51,10 +51,14 @@ struct TreeAdoption {
     /// Adds everything that lies in `files/`.
     ///
     /// - Throws: `notUTF8` and others for what cannot be an item, and the error of what cannot be read.
-    static func run(_ taking: TreeTaking, in replica: Replica) throws(FileError) -> AdoptedTree {
+    ///
+    /// - Parameter source: The directory that everything comes from.
+    static func run(
+        _ taking: TreeTaking, from source: Descriptor, in replica: Replica
+    ) throws(FileError) -> AdoptedTree {
         try replica.change(isLong: true) { transaction in
             try transaction.rows.removeAllItems()
-            try Self.setRoot(taking, transaction)
+            try Self.setRoot(taking, source, transaction)
         }
         var adoption = TreeAdoption(taking)
         var isDone = false
@@ -69,12 +73,22 @@ struct TreeAdoption {
         return adoption.report
     }
 
-    private static func setRoot(_ taking: TreeTaking, _ transaction: ReplicaTransaction) throws {
+    private static func setRoot(
+        _ taking: TreeTaking, _ source: Descriptor, _ transaction: ReplicaTransaction
+    ) throws {
         var root = try transaction.rows.inodeRow(.root).attributes
+        let status = try source.status()
+        root.owner = status.owner
+        root.group = status.group
         root.mode = taking.mode
         root.modified = taking.modified
         try transaction.update(root)
         try transaction.rows.markShown(.root)
+        for name in source.userAttributeNames {
+            guard let value = source.extendedAttribute(name) else { continue }
+            try transaction.rows.insertXattr(name, value, of: .root)
+        }
+        try transaction.rows.setMeta(.rootTaken, true)
     }
 
     /// - Returns: Whether it was the last.
@@ -244,6 +258,7 @@ extension Rows {
         for table in ["entries", "outbox", "xattrs", "removed"] { try execute("DELETE FROM \(table)") }
         try execute("DELETE FROM inodes WHERE id <> 1")
         try execute("UPDATE inodes SET links = 2 WHERE id = 1")
+        try setMeta(.rootTaken, nil)
     }
 
     fileprivate func markShown(_ directory: InodeNumber) throws {

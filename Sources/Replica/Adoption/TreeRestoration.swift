@@ -98,8 +98,29 @@ struct TreeRestoration {
         try restoreAccess(object, row)
     }
 
+    /// Owner and attributes of the directory itself. Those of one that was only mounted on were never in the index.
+    func restoreRoot(_ target: Descriptor) throws {
+        guard try rows.meta(.rootTaken, as: Bool.self) == true else { return }
+        let root = try rows.inodeRow(.root)
+        let attributes = try rows.xattrs(of: .root)
+        do throws(FileError) {
+            let status = try target.status()
+            let (owner, group) = (root.attributes.owner, root.attributes.group)
+            if status.owner != owner || status.group != group {
+                try SystemCalls.check("chown") { fchown(target.rawValue, owner, group) }
+            }
+            try restoreAttributes(of: target, attributes)
+        } catch {
+            // It may be another user's.
+            guard error.code == .notPermitted || error.code == .denied else { throw error }
+        }
+    }
+
     private func restoreAttributes(of object: Descriptor, _ row: InodeRow) throws {
-        let wanted = try rows.xattrs(of: row.number)
+        try restoreAttributes(of: object, rows.xattrs(of: row.number))
+    }
+
+    private func restoreAttributes(of object: Descriptor, _ wanted: [AttributeName: Data]) throws(FileError) {
         for name in object.userAttributeNames where wanted[AttributeName(name)] == nil {
             try object.removeExtendedAttribute(name)
         }

@@ -40,7 +40,7 @@ package struct TreeReturn {
         if let noted { returning = try continued(noted, target) } else { returning = try begin(lock, target) }
         if returning.phase == .restoring {
             let files = try BackingDirectory.openDirectory(state.files)
-            report = try restore(files)
+            report = try restore(files, target)
             try SystemCalls.syncFileSystem(of: files)
             try returning.begin(.returning, in: state.path)
         }
@@ -157,11 +157,12 @@ package struct TreeReturn {
 
     // MARK: Restoring
 
-    private func restore(_ files: Descriptor) throws(FileError) -> ReturnedTree {
+    private func restore(_ files: Descriptor, _ target: Descriptor) throws(FileError) -> ReturnedTree {
         let workshop = try BackingDirectory.openDirectory(state.path)
         return try read { rows in
             var restoration = try TreeRestoration(rows, making: workshop, device: files.status().device)
             try restoration.restoreContents(of: .root, in: files, at: ItemPath(""))
+            try restoration.restoreRoot(target)
             return restoration.report
         }
     }

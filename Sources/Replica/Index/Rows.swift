@@ -174,6 +174,8 @@ enum MetaKey: String {
     /// The identity of `files/` on the disk.
     case filesInode = "files_inode"
     case filesBorn = "files_born"
+    /// Whether the owner and the attributes of the root are those of a directory that was taken over.
+    case rootTaken = "root_taken"
     /// The root directory has no entry that could be pinned.
     case rootPinned = "root_pinned"
     /// Whether the whole container's sync is paused.
