@@ -319,7 +319,7 @@ def claims(mount: Mount) -> None:
     assert get(path) == b"8\n", get(path)
 
     # Who comes back goes on: also at another place.
-    former = Session(mount.point)
+    former = returned(mount)
     assert former.take("welcome", limit=0) is None
     held = former.claim(("claimed", "plain"))
     os.rename(path, mount.path("moved"))
@@ -335,7 +335,7 @@ def claims(mount: Mount) -> None:
     assert waiting.wait(WORKER_SECONDS) == 0
 
     # Who does not come back has lost it, and learns it.
-    former = Session(mount.point)
+    former = returned(mount)
     held = former.claim(("moved", "plain"))
     mount.kill()
     present = returned(mount)
@@ -344,7 +344,7 @@ def claims(mount: Mount) -> None:
     assert ended["kind"] == "ended" and ended["code"] == "unreachable", ended
 
     # Nobody else gets it.
-    former = Session(mount.point)
+    former = returned(mount)
     held = former.claim(("moved", "plain"))
     mount.kill()
     present = returned(mount)
