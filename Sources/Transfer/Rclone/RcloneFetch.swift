@@ -183,7 +183,7 @@ struct RcloneFetch: Sendable {
             [
                 "lsjson", "--recursive", "--files-only", "--no-mimetype", "--no-traverse", "--files-from-raw",
                 "\(path)/list", "--hash", "--hash-type", kind.rawValue,
-            ], [remote.string], limit: Self.limit(items)
+            ] + RcloneProgram.listingOptions, [remote.string], limit: Self.limit(items)
         ) { try await RcloneListing(reading: $0) }
         let hashed = ending.output.items.compactMap { item in item.hash.map { (item.path, $0) } }
         return Dictionary(hashed) { first, _ in first }

@@ -78,7 +78,7 @@ package struct RcloneImport {
 
     /// - Returns: The items, and rclone's own words if it could not list all of them.
     private mutating func list(_ features: RcloneFeatures) async throws -> ([RcloneItem], String?) {
-        var command = ["lsjson", "--recursive", "--no-mimetype", "--no-modtime=false"]
+        var command = ["lsjson", "--recursive", "--no-mimetype", "--no-modtime=false"] + RcloneProgram.listingOptions
         if let kind = features.hashKind, !features.hashesAreSlow {
             command += ["--hash", "--hash-type", kind.rawValue]
         }
@@ -86,6 +86,9 @@ package struct RcloneImport {
             try await RcloneListing(reading: $0)
         }
         guard ending.succeeded || !ending.output.items.isEmpty else { throw ending.failure(remote) }
+        guard !ending.succeeded || ending.output.isWhole else {
+            throw FileError(.inputOutput, "rclone printed no whole list of files, although it ended without an error")
+        }
         let items = ending.output.sorted { path in
             let reason = "the remote has several items of this name; see: rclone dedupe"
             sender.report(TransferProblem(.failed, path: path.string, reason))
@@ -98,11 +101,11 @@ package struct RcloneImport {
         _ items: [RcloneItem], _ features: RcloneFeatures, _ place: Destination.ResolvedPath, isComplete: Bool
     ) throws -> RclonePlan {
         var planner = RclonePlanner(
-            into: destination.names, existing: place.existing, rule: rule, maker: remote.maker,
+            into: destination.names, existing: place.existing, rule: rule, maker: maker,
             directoriesHaveTimes: !features.isBucket
         ) { [sender] name, parent in try sender.entry(name, in: parent) }
         for item in items { try planner.add(item) }
-        if let target = place.existing, isComplete {
+        if let target = place.existing, isComplete, !RcloneProgram.isFiltered {
             let listed = Set(items.lazy.filter { !$0.isDirectory }.map(\.path))
             for path in try imported(below: target) where !listed.contains(path) {
                 planner.noteGone(path)
@@ -113,9 +116,11 @@ package struct RcloneImport {
         return planner.plan
     }
 
+    /// Of the remote in this directory: the same remote may also be imported into others, below or above it.
+    private var maker: DeviceID { remote.maker(into: destination.names) }
+
     /// The files in the container whose bytes came from the remote.
     private func imported(below target: ItemID) throws -> [ItemPath] {
-        let maker = remote.maker
         var paths: [ItemPath] = []
         var rest: [(ItemPath, ItemID)] = [("", target)]
         while let (path, directory) = rest.popLast() {
@@ -210,7 +215,7 @@ package struct RcloneImport {
             // The rest stays as it is in the container.
             record.modified = modified
             record.device = scratch.sync.replica.device
-            record.bytesDevice = remote.maker
+            record.bytesDevice = maker
             record.base = number
             return record
         }
@@ -224,7 +229,7 @@ package struct RcloneImport {
         var record = scratch.record(
             item.name, in: parent, item.isFile ? .file : .directory, mode: item.isFile ? 0o644 : 0o755,
             modified: modified)
-        if item.isFile { record.bytesDevice = remote.maker } else { sent[index] = record.id }
+        if item.isFile { record.bytesDevice = maker } else { sent[index] = record.id }
         return record
     }
 }

@@ -2,14 +2,23 @@ import Model
 import Subprocess
 
 /// Reads the output of `rclone lsjson`, one item in a line, as it arrives.
+///
+/// What is no list, or ends before its bracket, is refused: what it lacks would count as gone from the remote.
 struct RcloneListing: Sendable {
     /// How many items one import takes. All of them are in memory, with some 600 bytes each.
     static let itemLimit = 5_000_000
     /// The longest line: 1 MiB.
     static let lineByteLimit = 1 << 20
+    /// How much of what is no list is shown, in bytes.
+    private static let shownByteCount = 80
+
+    private enum Place {
+        case before, within, behind
+    }
 
     private(set) var items: [RcloneItem] = []
     private var line: [UInt8] = []
+    private var place = Place.before
 
     init() {}
 
@@ -17,6 +26,9 @@ struct RcloneListing: Sendable {
     init(reading output: SubprocessOutputSequence) async throws {
         for try await buffer in output { try buffer.withUnsafeBytes { try take($0) } }
     }
+
+    /// Whether it was read to its end.
+    var isWhole: Bool { place == .behind && line.isEmpty }
 
     mutating func take(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
         var rest = bytes[...]
@@ -34,8 +46,20 @@ struct RcloneListing: Sendable {
     /// The list's own brackets are in lines of their own.
     private mutating func finishLine() throws(FileError) {
         defer { line.removeAll(keepingCapacity: true) }
+        switch (place, line.first) {
+        case (_, nil): return
+        case (.before, UInt8(ascii: "[")) where line.count == 1:
+            place = .within
+            return
+        case (.within, UInt8(ascii: "]")) where line.count == 1:
+            place = .behind
+            return
+        case (.within, UInt8(ascii: "{")): break
+        case (.before, _), (.within, _), (.behind, _):
+            let start = String(decoding: line.prefix(Self.shownByteCount), as: UTF8.self).printable
+            throw FileError(.inputOutput, "rclone printed what is no list of files: \(start)")
+        }
         if line.last == UInt8(ascii: ",") { line.removeLast() }
-        guard line.first == UInt8(ascii: "{") else { return }
         guard items.count < Self.itemLimit else {
             throw FileError(
                 .tooLarge, "the remote has more than \(Self.itemLimit) items; import its directories one by one")

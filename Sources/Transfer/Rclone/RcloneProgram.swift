@@ -1,3 +1,6 @@
+import Foundation
+import Glibc
+import Linux
 import Model
 import Subprocess
 import Sync
@@ -58,6 +61,15 @@ struct RcloneProgram: Sendable {
         "RCLONE_METADATA_EXCLUDE_FROM", "RCLONE_METADATA_FILTER", "RCLONE_METADATA_FILTER_FROM",
         "RCLONE_METADATA_INCLUDE", "RCLONE_METADATA_INCLUDE_FROM", "RCLONE_MIN_AGE", "RCLONE_MIN_SIZE",
     ]
+
+    /// Whether the user has chosen what is listed: then what is not need not be gone.
+    static var isFiltered: Bool {
+        let variables = ProcessInfo.processInfo.environment
+        return filters.contains { variables[$0.rawValue] != nil }
+    }
+
+    /// Options of every listing, whatever the user's variables say.
+    static let listingOptions = ["--dirs-only=false", "--stat=false"]
 
     /// The environment of rclone.
     private static func environment(isFiltering: Bool) -> Environment {
@@ -136,6 +148,10 @@ struct RcloneProgram: Sendable {
             environment: environment,
             platformOptions: options, input: .none, output: .sequence, error: .sequence
         ) { execution in
+            // It would go on by itself.
+            let process = execution.processIdentifier.value
+            let cleanup = SignalCleanup { kill(process, SIGTERM) }
+            defer { cleanup.end() }
             async let message = Self.end(of: execution.standardError)
             let output = try await reading(execution.standardOutput)
             return (output, try await message)

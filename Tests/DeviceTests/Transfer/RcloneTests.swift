@@ -111,6 +111,29 @@ import Testing
         #expect(repeated == ["two"])
     }
 
+    private func listing(_ text: String) throws -> RcloneListing {
+        var listing = RcloneListing()
+        try Array(text.utf8).withUnsafeBytes { try listing.take($0) }
+        return listing
+    }
+
+    @Test(arguments: [
+        ("[\n]\n", 0, true), ("", 0, false), ("[\n", 0, false), ("[\n]", 0, false),
+        ("[\n{ITEM},\n{ITEM}\n]\n", 2, true), ("[\n{ITEM},\n{ITEM}\n", 2, false), ("[\n{ITEM},\n{ITEM}", 1, false),
+    ])
+    func `a listing that was cut off is known as such`(_ text: String, _ count: Int, _ isWhole: Bool) throws {
+        let item = #""Path":"a","Size":1,"ModTime":"2026-01-01T00:00:00Z","IsDir":false"#
+        let found = try listing(text.replacing("ITEM", with: item))
+        #expect(found.items.count == count && found.isWhole == isWhole)
+    }
+
+    @Test(arguments: ["<html>\n", "[{}]\n", "[\n  {\n", "[\n]\nmore\n", "{}\n", "[\n[\n", "NOTICE: config\n[\n]\n"])
+    func `what is no listing is refused with how it begins`(_ text: String) throws {
+        let error = #expect(throws: FileError.self) { try listing(text) }
+        #expect(error?.code == .inputOutput)
+        #expect(error?.detail.hasPrefix("rclone printed what is no list of files: ") == true)
+    }
+
     @Test func `a batch has a bound of items and one of bytes, and a large file is alone`() throws {
         var plan = RclonePlan()
         for byteCount in [1, 2, 3, 4, 100, 1, nil, 5] as [Int64?] {
@@ -141,8 +164,12 @@ import Testing
             #expect(remote.string == string)
             #expect(remote.appending("a") == below)
         }
-        #expect(try RcloneRemote("rclone:a:").maker == RcloneRemote("rclone:a:").maker)
-        #expect(try RcloneRemote("rclone:a:").maker != RcloneRemote("rclone:b:").maker)
+        let (a, b) = (try RcloneRemote("rclone:a:"), try RcloneRemote("rclone:b:"))
+        #expect(try a.maker(into: []) == RcloneRemote("rclone:a:").maker(into: []))
+        #expect(a.maker(into: []) != b.maker(into: []))
+        // The same remote, imported into two directories, of which one may be in the other.
+        #expect(a.maker(into: []) != a.maker(into: [try ItemName("x")]))
+        #expect(a.maker(into: [try ItemName("x"), try ItemName("y")]) != a.maker(into: [try ItemName("xy")]))
         for text in ["", "nc:", "rclone:", "rclone:nc", "rclone::", "rclone:a:b\n"] {
             let error = #expect(throws: FileError.self) { try RcloneRemote(text) }
             #expect(error?.code == .invalid)
