@@ -57,7 +57,7 @@ struct RcloneListing: Sendable {
         case (.within, UInt8(ascii: "{")): break
         case (.before, _), (.within, _), (.behind, _):
             let start = String(decoding: line.prefix(Self.shownByteCount), as: UTF8.self).printable
-            throw FileError(.inputOutput, "rclone printed what is no list of files: \(start)")
+            throw FileError(.inputOutput, "rclone printed a listing that is not one of rclone lsjson: \(start)")
         }
         if line.last == UInt8(ascii: ",") { line.removeLast() }
         guard items.count < Self.itemLimit else {

@@ -131,7 +131,7 @@ import Testing
     func `what is no listing is refused with how it begins`(_ text: String) throws {
         let error = #expect(throws: FileError.self) { try listing(text) }
         #expect(error?.code == .inputOutput)
-        #expect(error?.detail.hasPrefix("rclone printed what is no list of files: ") == true)
+        #expect(error?.detail.hasPrefix("rclone printed a listing that is not one of rclone lsjson: ") == true)
     }
 
     @Test func `a batch has a bound of items and one of bytes, and a large file is alone`() throws {

@@ -233,8 +233,17 @@ extension RealMount {
                         + "dewpoint: 1 item could not be imported; to retry them, run the import again\n")
                 try bench.put(#"if [[ "$1" == lsjson ]]; then echo '{"Path":1},'; yes; exit 0; fi"#)
                 let garbage = try await bench.importing()
-                #expect(garbage.status == 64 && garbage.output.isEmpty)
-                #expect(garbage.errors == "dewpoint: rclone printed a listing that is not one of rclone lsjson\n")
+                #expect(garbage.status == 1 && garbage.output.isEmpty)
+                #expect(
+                    garbage.errors
+                        == "dewpoint: rclone printed a listing that is not one of rclone lsjson: {\"Path\":1},\n")
+                // One that ends before its bracket, without an error.
+                try bench.put(#"if [[ "$1" == lsjson ]]; then echo '['; exit 0; fi"#)
+                let cut = try await bench.importing()
+                #expect(cut.status == 1 && cut.output.isEmpty)
+                #expect(
+                    cut.errors
+                        == "dewpoint: rclone printed no whole list of files, although it ended without an error\n")
                 try await container.a.sync()
                 try await Command.script(#"diff -r "$1" "$2""#, bench.source, container.a.point)
             }
