@@ -203,7 +203,7 @@ struct SessionLedger {
         guard end == nil else { return [] }
         end = error
         var effects: [Effect] = []
-        for (number, claim) in claims {
+        for (number, claim) in claims.sorted(by: { $0.key < $1.key }) {
             switch claim {
             case .waiting(let call): effects.append(.resume(call.answer, .failure(.control(error))))
             case .held(let onLoss?) where error != .cancelled:

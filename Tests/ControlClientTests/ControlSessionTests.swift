@@ -17,7 +17,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         }
         let session = try await ControlSession.open(socketPath: daemon.socketPath)
         #expect(session.client == 3)
-        let head = try #require(heads.all.first)
+        let head = try #require(try await heads.entries(count: 1).first)
         #expect(head.hasPrefix("POST /v1/session HTTP/1.1\r\n"))
         #expect(head.lowercased().contains("transfer-encoding: chunked"))
         await session.close()

@@ -194,7 +194,10 @@ package final class SealedHistory: Sendable {
         let known = description.withLock { $0 }
         guard known != digest else { return }
         if known != nil, !authority.mayWrite(endorsement.signer) {
-            throw StoreError(.corrupt, key: key, "it was changed by a device that was revoked")
+            throw StoreError(
+                .corrupt, key: key,
+                "it was changed by a device that was revoked; if that is right, set the quota again on a device that took it "
+                    + "over before: dewpoint container quota")
         }
         description.withLock { $0 = digest }
         notebook.remember(description: digest)
