@@ -11,9 +11,9 @@ package struct ContainerRemains: Sendable {
         "adopted/", "enrol/", keyrings, ChangeLog.prefix, "manifests/", "packs/", "shares/", SnapshotStore.prefix,
     ]
 
-    /// What of a keyring is written while its container is created, before `container.json` is: its first version, and
-    /// the sealed description.
-    private static let firstNames = ["000001", "container"]
+    /// What of a keyring is written while its container is created, before `container.json` is: its first version, the
+    /// sealed description, and the version that revokes the founder of a copy.
+    private static let firstNames = ["000001", "000002", "container"]
 
     /// How the `container.json` of an encrypted container is made again by hand.
     package static let stubRemedy =
