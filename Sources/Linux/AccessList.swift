@@ -45,6 +45,8 @@ package struct AccessList: Hashable, Sendable {
 extension HeldObject {
     /// - Returns: `nil` without one, and where the file system has none.
     package var accessList: AccessList? {
+        // Most have none.
+        guard CLinux_getxattr(path, AccessList.attribute, nil, 0) > 0 else { return nil }
         // Room for more entries than any file system takes.
         var value = [UInt8](repeating: 0, count: 64 << 10)
         let count = CLinux_getxattr(path, AccessList.attribute, &value, value.count)

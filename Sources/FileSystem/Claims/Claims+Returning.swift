@@ -31,7 +31,10 @@ extension Claims {
     /// - Parameter former: The number of its session there.
     func adopt(_ request: ClaimRequest, of former: UInt64, from session: SessionID) throws(FileError) {
         let client = ClientID(former)
-        guard let id = lockManager.ask({ $0.heldClaim(request.claim, of: client) }) else { throw Self.notKept }
+        // Not that of a session of this daemon.
+        guard state.withLock({ $0.absent.contains(client) }),
+            let id = lockManager.ask({ $0.heldClaim(request.claim, of: client) })
+        else { throw Self.notKept }
         var set = try self.set(for: request, [], from: session)
         set.id = id
         try own(set, session)

@@ -2,7 +2,7 @@ import Linux
 import Model
 
 extension InodeRow {
-    /// The object of this row, if it is the one at a place. Whoever has a directory of the tree open can put another one there.
+    /// The object at a place if it is still this row's: a program that has the directory open may have put another one there.
     func held(at place: BackingPlace) throws(FileError) -> HeldObject? {
         guard let identity else { return nil }
         let object: HeldObject

@@ -331,6 +331,10 @@ def claims(mount: Mount) -> None:
     assert granted["kind"] == "granted" and granted["paths"] == ["moved"], granted
     time.sleep(GRACE_SECONDS + 1)
     assert waiting.poll() is None, "a claim was given to two"
+    # Not even this process, in a third session.
+    third = Session(mount.point)
+    refused_event = third.reclaim(present.client, held, ("moved", "plain"))
+    assert refused_event["kind"] == "ended", refused_event
     present.release(held)
     assert waiting.wait(WORKER_SECONDS) == 0
 
