@@ -22,8 +22,12 @@ package final class ContainerGuard: Sendable {
     /// The same while this device is told of commits, so that an idle one makes fewer than 50,000 requests a month.
     static let toldFollowAge = Duration.seconds(1200)
 
-    /// The maximum age of the last sighting of the newest commit in the store when the next one is added.
-    static let tailAge = Duration.seconds(10)
+    /// The maximum age of the last look at the log's end in the store when the next commit is added. That a commit of
+    /// this device was accepted is no look: a store that was restored to an older state accepts it too.
+    package static let tailAge = Duration.seconds(10)
+    /// How far the first check of a run looks back from the last applied commit, in commits: as many as one listing
+    /// returns. An earlier run may have ended before it noticed a gap.
+    static let lookBack = CommitNumber(ObjectListing.limit)
 
     private struct State {
         /// The instant of the last successful check; `nil` when there was none or something failed since.
@@ -40,7 +44,8 @@ package final class ContainerGuard: Sendable {
         var whole: CommitNumber?
         /// The commit that was last in the log when it was checked; `nil` when something failed since.
         var end: CommitNumber?
-        /// The newest commit that was seen in the store, and when.
+        /// The newest commit that was read from the store or found in a listing, and when. The commits of this device
+        /// behind it are looked for the next time.
         var tail: (number: CommitNumber, seen: Duration)?
     }
 
@@ -108,11 +113,8 @@ package final class ContainerGuard: Sendable {
         }
     }
 
-    /// A commit of this device is in the log, on top of what was its end.
-    func noteAppended(_ number: CommitNumber) {
-        noteApplied(number)
-        noteEnd(number)
-    }
+    /// The store has accepted a commit of this device, on top of what was its end.
+    func noteAppended(_ number: CommitNumber) { noteEnd(number) }
 
     /// The log cannot be followed or added to from the last applied commit.
     func stop(_ sentence: String) -> FileError {
@@ -137,14 +139,16 @@ package final class ContainerGuard: Sendable {
         state.withLock { $0.isCreateOnlyKnown = true }
     }
 
-    /// The predecessor of the next commit must have been seen a moment ago: a store that was restored to an older state
-    /// gets no commit behind a gap.
+    /// The log up to the next commit must have been seen a moment ago: a store that was restored to an older state gets
+    /// no commit behind a gap, but for those of this device that follow within ``tailAge``, and no more of these.
     private func checkTail() async throws {
         let applied = replica.applied
         guard applied > 0 else { return }
         let now = environment.uptime()
-        if let tail = state.withLock({ $0.tail }), tail.number == applied, now - tail.seen < Self.tailAge { return }
-        guard try await ChangeLog(store: container.store).contains(applied) else {
+        let tail = state.withLock { $0.tail }
+        if let tail, now - tail.seen < Self.tailAge { return }
+        let first = min(tail?.number ?? applied, applied)
+        guard try await ChangeLog(store: container.store).look(at: first...applied).missing == nil else {
             invalidate()
             // A full check finds the problem, or a snapshot that covers the commit.
             return try await admit(maximumAge: .zero)
@@ -245,19 +249,21 @@ package final class ContainerGuard: Sendable {
         let applied = replica.applied
         guard applied > 0 else { return }
         let log = ChangeLog(store: container.store)
-        let first = min(max(state.withLock { $0.whole } ?? applied, 1), applied)
-        let found = try await log.look(at: first...applied)
-        if let missing = found.missing, try await !log.contains(missing),
-            try await SnapshotStore(store: container.store).numbers(after: missing - 1).isEmpty
-        {
-            let later = found.next.map { ", although commit \($0) exists" } ?? ""
-            throw FileError(
-                .inputOutput,
-                "the store at \(location) has lost its log: commit \(missing), which is applied here, is missing\(later); nothing is "
-                    + "deleted or uploaded until it is restored")
+        let first = min(state.withLock { $0.whole } ?? applied - min(applied - 1, Self.lookBack - 1), applied)
+        var found = try await log.look(at: first...applied)
+        while let missing = found.missing, try await !log.contains(missing) {
+            guard let covered = try await SnapshotStore(store: container.store).numbers(after: missing - 1).last else {
+                let later = found.next.map { ", although commit \($0) exists" } ?? ""
+                throw FileError(
+                    .inputOutput,
+                    "the store at \(location) has lost its log: commit \(missing), which is applied here, is missing\(later); nothing is "
+                        + "deleted or uploaded until it is restored")
+            }
+            guard covered < applied else { break }
+            found = try await log.look(at: covered + 1...applied)
         }
         let now = environment.uptime()
-        state.withLock { state in
+        state.withLock { [found] state in
             state.whole = applied
             guard found.missing == nil else { return }
             state.tail = (applied, now)

@@ -84,6 +84,61 @@ import Testing
         try await a.close()
     }
 
+    @Test(arguments: [false, true])
+    func `a store that was rolled back right after a commit of this device stops sync soon`(
+        isStartedAnew: Bool
+    ) async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        var a = try await device(store, time)
+        let last = try #require(try await store.keys("log/").last)
+        let putBack = try await store.takeAway(last)
+        // Nothing is read from the store in between: this commit comes behind the gap.
+        try await a.write("later", to: "later")
+        try await a.control.sync.sync(wait: true)
+        try a.remove("later")
+        try await a.control.sync.sync(wait: true)
+        if isStartedAnew {
+            try await a.close()
+            a = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
+        } else {
+            time.jump(by: ContainerGuard.tailAge)
+        }
+        let keys = try await store.keys()
+        try await a.write("three", to: "three")
+        let stop = try await #require(throws: FileError.self) { try await a.control.sync.sync(wait: true) }
+        #expect(stop.code == .inputOutput && stop.detail.contains("has lost its log"))
+        #expect(stop.detail.contains("is missing, although commit"))
+        #expect(try await store.keys() == keys)
+        #expect(try a.names() == ["one", "three", "two"])
+        try await putBack()
+        #expect(try await holds { try a.containerStatus().pendingUploadCount == 0 })
+        #expect(try a.containerStatus().problem == nil)
+        try await a.close()
+    }
+
+    @Test func `a gap behind a snapshot stops sync, one before it does not`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        for index in 0..<4 {
+            try await a.write("\(index)", to: "\(index)")
+            try await a.control.sync.sync(wait: true)
+        }
+        try await a.close()
+        let log = try await store.keys("log/")
+        try await store.put("snapshot/" + log[2].dropFirst("log/".count), .bytes([1]))
+        _ = try await store.takeAway(log[1])
+        let a2 = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
+        try await a2.write("5", to: "5")
+        try await a2.control.sync.sync(wait: true)
+        try await a2.close()
+        _ = try await store.takeAway(log[4])
+        let a3 = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
+        try await a3.write("6", to: "6")
+        let stop = try await #require(throws: FileError.self) { try await a3.control.sync.sync(wait: true) }
+        #expect(stop.detail.contains("commit 5, which is applied here, is missing, although commit 6 exists"))
+        try await a3.close()
+    }
+
     @Test func `another container in place of the known one stops sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
