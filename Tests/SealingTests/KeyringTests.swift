@@ -89,6 +89,19 @@ import Testing
         }
     }
 
+    @Test func `a passphrase resembles a recovery code that was read wrongly, and only such a one`() throws {
+        let letters = code.text
+        for mistake in ["U" + letters.dropFirst(), "0" + letters, String(letters.dropLast()), letters.lowercased()] {
+            #expect(try Passphrase(mistake).resemblesRecoveryCode, "\(mistake)")
+            #expect(try Passphrase(mistake.replacing("-", with: " ")).resemblesRecoveryCode, "\(mistake)")
+        }
+        for other in [
+            "correct horse", letters.replacing("-", with: ""), "\u{e9}" + letters, String(letters.prefix(40)),
+        ] {
+            #expect(try !Passphrase(other).resemblesRecoveryCode, "\(other)")
+        }
+    }
+
     @Test func `a passphrase is the same however its letters are composed`() async throws {
         try await found("caf\u{e9}")
         _ = try await chain().open(passphrase("cafe\u{301}"))

@@ -24,6 +24,14 @@ extension StateDirectory {
         }
     }
 
+    /// Why what is kept here opens nothing, in a sentence; `nil` when it can be read, or there is none.
+    var keyringFault: String? {
+        do throws(DaemonError) {
+            _ = try keyring()
+            return nil
+        } catch { return error.description }
+    }
+
     /// Lets another state of this device open an encrypted container as well.
     package func lendKeyring(to other: StateDirectory) throws(DaemonError) {
         if let memory = try keyring() { try other.record(memory) }

@@ -130,9 +130,21 @@ package struct RemoteContainer: Sendable {
             // passphrase.
             guard error == .notEnrolled || own == nil else { throw DaemonError(error, url: location.url) }
         }
-        let secret = try await unlocking.ask(location.url)
+        let secret: PersonalSecret
+        do throws(DaemonError) { secret = try await unlocking.ask(location.url) } catch {
+            // Why this device does not open it by itself.
+            guard let damage = state?.keyringFault else { throw error }
+            throw DaemonError(error.kind, "\(error.description); \(damage)")
+        }
         do throws(KeyringError) { return try await sealed.unlock(secret) } catch {
-            throw DaemonError(error, url: location.url)
+            let failure = DaemonError(error, url: location.url)
+            guard error == .wrongSecret, case .passphrase(let passphrase) = secret, passphrase.resemblesRecoveryCode
+            else { throw failure }
+            throw DaemonError(
+                failure.kind,
+                failure.description
+                    + "; if it is the recovery code, a letter of it is wrong or missing: compare it with "
+                    + "the paper, group by group")
         }
     }
 

@@ -29,6 +29,17 @@ package struct Passphrase: Sendable, CustomStringConvertible, CustomReflectable 
         }
     }
 
+    /// Whether it may be meant for a ``RecoveryCode`` that was read wrongly: letters and digits in groups, of about its
+    /// length.
+    package var resemblesRecoveryCode: Bool {
+        let groups = bytes.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: " ") }
+        return groups.count >= 10 && (50...62).contains(groups.joined().count)
+            && groups.joined().allSatisfy { byte in
+                [UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z")]
+                    .contains { $0.contains(byte) || $0.contains(byte & 0xdf) }
+            }
+    }
+
     package var description: String { "a passphrase" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

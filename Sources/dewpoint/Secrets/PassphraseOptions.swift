@@ -22,8 +22,13 @@ struct PassphraseOptions: ParsableArguments {
                 return try secret(for: url)
             } catch {
                 let failure = CommandFailure(error)
-                throw DaemonError(
-                    failure?.status == .usage ? .usage : .denied, failure?.sentence ?? error.localizedDescription)
+                let kind: DaemonError.Kind =
+                    switch failure?.status {
+                    case .usage: .usage
+                    case .notFound: .notFound
+                    default: .denied
+                    }
+                throw DaemonError(kind, failure?.sentence ?? error.localizedDescription)
             }
         }
     }
