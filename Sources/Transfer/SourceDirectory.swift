@@ -9,7 +9,7 @@ import Linux
 final class SourceDirectory: Sendable {
     /// Relative to the import's root; empty for the root.
     let path: String
-    private let descriptor: Descriptor
+    let descriptor: Descriptor
 
     /// The `stat(2)` fields of one item that are imported or show whether it has changed.
     struct Status: Equatable {
@@ -59,6 +59,11 @@ final class SourceDirectory: Sendable {
     /// Everything that `fstatat(2)` says.
     func object(_ name: [UInt8]) throws(FileError) -> ObjectStatus {
         try SystemCalls.entry(Self.terminated(name), in: descriptor)
+    }
+
+    /// The names of its attributes, of all kinds; empty where they cannot be told, or it is gone. Related: `llistxattr(2)`.
+    func attributeNames(of name: [UInt8]) -> [String] {
+        (try? HeldObject(Self.terminated(name), in: descriptor))?.attributeNames ?? []
     }
 
     /// Whether nobody may rename it, not even root. Related: `statx(2)`, `STATX_ATTR_IMMUTABLE`; chattr(1).

@@ -6,27 +6,17 @@ package import Model
 import Replica
 
 /// Looks at a directory that is to be taken over: what is in it, what keeps it from being taken over, and what of it would not
-/// be synced. Changes nothing.
+/// be synced or kept. Changes nothing.
 package struct TreeSurvey: Sendable {
-    /// Something in the directory, and what is to be said of it.
-    package struct Finding: Hashable, Sendable, Encodable {
-        /// From the directory on; what is not UTF-8 in it is replaced.
-        package let path: String
-        package let reason: String
-    }
-
-    /// How many findings of each kind are kept; the others are counted.
-    package static let findingLimit = 1000
-
     package private(set) var itemCount = 0
     package private(set) var fileCount = 0
     /// The length of the files, each once.
     package private(set) var byteCount: Int64 = 0
     /// While there is one, nothing is taken over.
-    package private(set) var obstacles: [Finding] = []
-    package private(set) var obstacleCount = 0
-    package private(set) var unsynced: [Finding] = []
-    package private(set) var unsyncedCount = 0
+    package private(set) var obstacles = SurveyFindings()
+    package private(set) var unsynced = SurveyFindings()
+    /// What a mount does not have of them; see ``UnkeptAccess``.
+    package private(set) var access = SurveyFindings()
     private var linked: Set<UInt64> = []
     private let patterns: IgnorePatterns
     private let device: UInt64
@@ -44,7 +34,8 @@ package struct TreeSurvey: Sendable {
     package init(of path: String, ignoring ignored: [String]) throws(FileError) {
         patterns = LocalOnlyNames.patterns.followed(by: ignored)
         let root = try SourceDirectory(path)
-        device = try Descriptor(path, O_RDONLY | O_DIRECTORY, as: path).status().device
+        device = try root.descriptor.status().device
+        if let reason = UnkeptAccess.reason(in: root.descriptor.extendedAttributeNames) { access.note(".", reason) }
         var rest = [Place(directory: root, components: [], isSynced: true)]
         while let place = rest.popLast() {
             for bytes in try place.directory.names() {
@@ -56,7 +47,8 @@ package struct TreeSurvey: Sendable {
 
     /// - Returns: A directory whose contents are to be looked at.
     private mutating func look(at bytes: [UInt8], in place: Place) throws(FileError) -> Place? {
-        let status = try place.directory.status(bytes)
+        let object = try place.directory.object(bytes)
+        let status = SourceDirectory.Status(object)
         itemCount += 1
         if status.kind == .file {
             fileCount += 1
@@ -67,20 +59,21 @@ package struct TreeSurvey: Sendable {
         do throws(FileError) {
             name = try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try ItemName(bytes: buffer) }
         } catch {
-            refuse(path, error.code == .notUTF8 ? "its name is not UTF-8" : "no item can have its name")
+            obstacles.note(path, error.code == .notUTF8 ? "its name is not UTF-8" : "no item can have its name")
             return nil
         }
-        if let reason = try obstacle(bytes, status, in: place.directory) {
-            refuse(path, reason)
+        if let reason = try obstacle(bytes, object, in: place.directory) {
+            obstacles.note(path, reason)
             return nil
         }
         guard place.components.count < Self.depthLimit else {
-            refuse(path, "it is deeper than \(Self.depthLimit) directories")
+            obstacles.note(path, "it is deeper than \(Self.depthLimit) directories")
             return nil
         }
+        if let reason = UnkeptAccess.reason(in: place.directory.attributeNames(of: bytes)) { access.note(path, reason) }
         let components = place.components + [name]
         let reason = place.isSynced ? unsyncedReason(bytes, components, status, in: place.directory) : nil
-        if let reason { leave(path, reason) }
+        if let reason { unsynced.note(path, reason) }
         guard status.kind == .directory else { return nil }
         return Place(
             directory: try place.directory.directory(bytes), components: components,
@@ -90,32 +83,22 @@ package struct TreeSurvey: Sendable {
     /// How deep directories may nest, as in a mount.
     private static let depthLimit = 4096
 
-    private mutating func refuse(_ path: String, _ reason: String) {
-        obstacleCount += 1
-        if obstacles.count < Self.findingLimit { obstacles.append(Finding(path: path, reason: reason)) }
-    }
-
-    private mutating func leave(_ path: String, _ reason: String) {
-        unsyncedCount += 1
-        if unsynced.count < Self.findingLimit { unsynced.append(Finding(path: path, reason: reason)) }
-    }
-
     // MARK: Judging
 
     private func obstacle(
-        _ name: [UInt8], _ status: SourceDirectory.Status, in directory: SourceDirectory
+        _ name: [UInt8], _ object: ObjectStatus, in directory: SourceDirectory
     ) throws(FileError) -> String? {
-        let object = try directory.object(name)
         if object.device != device { return "another file system is mounted there; unmount it first" }
         if user != 0, object.owner != user {
             return "it belongs to another user; run this as root, or change its owner"
         }
-        switch status.kind {
+        let kind = ItemKind(object)
+        switch kind {
         case .symbolicLink:
             let target = try directory.target(of: name)
             return String(validating: target, as: UTF8.self) == nil ? "its target is not UTF-8" : nil
         case .directory, .file:
-            if user != 0, status.mode & 0o400 == 0 || (status.kind == .directory && status.mode & 0o100 == 0) {
+            if user != 0, object.mode & 0o400 == 0 || (kind == .directory && object.mode & 0o100 == 0) {
                 return "it cannot be read by its owner; chmod u+rX it"
             }
             return try directory.isFixed(name)

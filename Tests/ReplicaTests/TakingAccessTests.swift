@@ -45,8 +45,10 @@ private enum ListExample {
             if result != 0 { return }
         }
         #expect(status("\(path)/none").mode == 0o660)
-        let found = try AccessSurvey(of: path)
-        #expect(found.count == 4 && Set(found.findings.map(\.path)) == ["none", "some", "readOnly", "d"])
+        for (name, _) in lists {
+            let names = try Descriptor("\(path)/\(name)", O_RDONLY).extendedAttributeNames
+            #expect(UnkeptAccess.reason(in: names) == "an access list (ACL)")
+        }
         _ = try lab.replica.take(try Descriptor(path, O_RDONLY | O_DIRECTORY), at: path)
         func mode(_ name: String) throws -> UInt16 {
             try lab.replica.look { try $0.lookup(try ItemName(name), in: .root) }.mode

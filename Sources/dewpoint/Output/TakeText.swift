@@ -7,7 +7,6 @@ struct TakeText {
     let path: String
     let url: String
     let survey: TreeSurvey
-    let access: AccessSurvey
 
     /// How many paths are printed.
     private static let namedLimit = 20
@@ -47,27 +46,26 @@ struct TakeText {
     private var losses: [String] { unsynced + unkept }
 
     private var unkept: [String] {
-        guard access.count > 0 else { return [] }
-        var lines = [
-            "\(TransferText.count(access.count, "item")) \(access.count == 1 ? "has" : "have") what a mount has not, and what it gives "
-                + "to others than owner and group is not given there:"
-        ]
-        lines += access.findings.prefix(Self.namedLimit).map { "  \($0.path): \($0.reason)" }
-        let more = access.count - Self.namedLimit
-        if more > 0 { lines.append("  and \(more) more") }
-        return lines
+        let count = survey.access.count
+        return list(
+            survey.access,
+            "\(TransferText.count(count, "item")) \(count == 1 ? "has" : "have") what a mount has not, and what it gives "
+                + "to others than owner and group is not given there:")
     }
 
     private var unsynced: [String] {
-        guard survey.unsyncedCount > 0 else { return [] }
-        var lines = [
-            "\(TransferText.count(survey.unsyncedCount, "item")) stay\(survey.unsyncedCount == 1 ? "s" : "") on this device, and "
-                + "\(survey.unsyncedCount == 1 ? "is" : "are") not uploaded:"
-        ]
-        lines += survey.unsynced.prefix(Self.namedLimit).map { "  \($0.path): \($0.reason)" }
-        let more = survey.unsyncedCount - Self.namedLimit
-        if more > 0 { lines.append("  and \(more) more") }
-        return lines
+        let count = survey.unsynced.count
+        return list(
+            survey.unsynced,
+            "\(TransferText.count(count, "item")) stay\(count == 1 ? "s" : "") on this device, and "
+                + "\(count == 1 ? "is" : "are") not uploaded:")
+    }
+
+    private func list(_ findings: SurveyFindings, _ heading: String) -> [String] {
+        guard findings.count > 0 else { return [] }
+        let more = findings.count - Self.namedLimit
+        return [heading] + findings.first.prefix(Self.namedLimit).map { "  \($0.path): \($0.reason)" }
+            + (more > 0 ? ["  and \(more) more"] : [])
     }
 
     private static func duration(_ seconds: Int64) -> String { LocalTime.text(seconds: Double(seconds)) }

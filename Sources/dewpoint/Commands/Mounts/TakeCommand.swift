@@ -82,11 +82,10 @@ struct TakeCommand: AsyncParsableCommand {
         if try state.isTaking(path) { return try await finish(plan, state) }
         try checkPlaces(path, url)
         let survey = try TreeSurvey(of: path, ignoring: try plan.ignoredPatterns())
-        let access = try AccessSurvey(of: path)
-        let text = TakeText(path: path, url: url, survey: survey, access: access)
+        let text = TakeText(path: path, url: url, survey: survey)
         try check(survey, path, state)
         try await plan.checkIsNew(state, isCreating: identifier != nil)
-        var report = TakeReport(path, url, state.path, survey, access, isDone: false)
+        var report = TakeReport(path, url, state.path, survey, isDone: false)
         if dryRun {
             if json { try JSONOutput.print(report) } else { print(text.plan(state: state.path)) }
             return
@@ -140,12 +139,12 @@ struct TakeCommand: AsyncParsableCommand {
 
     /// Before anything is created or moved.
     private func check(_ survey: TreeSurvey, _ path: String, _ state: StateDirectory) throws {
-        if survey.obstacleCount > 0 {
+        if survey.obstacles.count > 0 {
             throw CommandFailure(
                 .cannotCreate,
                 "\(path) cannot be taken over, and nothing was changed: "
-                    + "\(TransferText.count(survey.obstacleCount, "item")) cannot be in a container",
-                log: survey.obstacles.map { "\($0.path): \($0.reason)" })
+                    + "\(TransferText.count(survey.obstacles.count, "item")) cannot be in a container",
+                log: survey.obstacles.first.map { "\($0.path): \($0.reason)" })
         }
         if PathRelation(state.path, path) != .apart {
             throw CommandFailure(
@@ -177,25 +176,23 @@ private struct TakeReport: Encodable {
     let bytes: Int64
     let unsyncedCount: Int
     /// The first of them.
-    let unsynced: [TreeSurvey.Finding]
+    let unsynced: [SurveyFindings.Finding]
     let accessCount: Int
     /// The first of them.
-    let access: [AccessSurvey.Finding]
+    let access: [SurveyFindings.Finding]
     var done: Bool
 
-    init(
-        _ directory: String, _ url: String, _ state: String, _ survey: TreeSurvey, _ access: AccessSurvey, isDone: Bool
-    ) {
+    init(_ directory: String, _ url: String, _ state: String, _ survey: TreeSurvey, isDone: Bool) {
         self.directory = directory
         self.url = url
         self.state = state
         items = survey.itemCount
         files = survey.fileCount
         bytes = survey.byteCount
-        unsyncedCount = survey.unsyncedCount
-        unsynced = survey.unsynced
-        accessCount = access.count
-        self.access = access.findings
+        unsyncedCount = survey.unsynced.count
+        unsynced = survey.unsynced.first
+        accessCount = survey.access.count
+        access = survey.access.first
         done = isDone
     }
 }
