@@ -191,6 +191,7 @@ package struct Import {
             if isContinued, let item = try await existingDirectory(name, in: frame.item) {
                 return Frame(directory: inner, item: item, names: names, rest: rest)
             }
+            record.mode = inner.descriptor.accessList?.mode(status.mode) ?? status.mode
             record.xattrs = try directory.attributes(ofDirectory: bytes)
             try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: 0)
             return Frame(directory: inner, item: record.id, names: names, rest: rest)
@@ -297,7 +298,7 @@ package struct Import {
             }
             guard SourceDirectory.Status(try file.status()) == before else { continue }
             var record = source.record
-            record.mode = before.mode
+            record.mode = file.accessList?.mode(before.mode) ?? before.mode
             record.modified = before.modified
             record.xattrs = try SourceDirectory.attributes(of: file)
             return record

@@ -33,6 +33,16 @@ import Testing
         try await store.list(prefix: prefix, after: nil, limit: 1000).count
     }
 
+    @Test func `a group gets no more by an import than the access list gave it`() async throws {
+        // The modes show the most of the list in place of the group.
+        try await bench.script(
+            "mkdir -p in/d; echo x > in/f; chmod 640 in/f; chmod 750 in/d; setfacl -m u:33:rw in/f; setfacl -m u:33:rwx in/d"
+        )
+        _ = try await bench.importTree(to: store)
+        let modes = try await records().joined().map { [$0.name.string: $0.mode] }
+        #expect(modes.contains(["f": 0o640]) && modes.contains(["d": 0o750]))
+    }
+
     @Test func `an imported tree is exported unchanged, and a running device receives it`() async throws {
         try await bench.script(
             #"""
