@@ -830,6 +830,7 @@
     const alerts = [];
     if (status.problem) alerts.push({ kind: 'problem', text: status.problem });
     for (const device of status.overdue ?? []) alerts.push({ kind: 'overdue', device });
+    for (const peer of status.peers ?? []) if (peer.isMissingHere) alerts.push({ kind: 'missing', device: peer });
     if (status.heldDeletionCount > 0) alerts.push({ kind: 'held', count: status.heldDeletionCount });
     for (const storm of status.storms ?? []) if (['held', 'refused', 'noticed'].includes(storm.state)) alerts.push({ kind: 'storm', storm });
     renderList($('alerts'), alerts, (alert) => `${alert.kind} ${alert.storm?.group ?? alert.device?.device ?? ''}`, (alert) => alertOf(owner, alert));
@@ -840,6 +841,10 @@
     if (alert.kind === 'overdue') {
       return el('div', { class: 'alert' }, el('span', {
         text: `${printable(alert.device.name)} has not committed since ${time(alert.device.last)}, although it promised to: it is off or offline, or the store withholds its commits.` }));
+    }
+    if (alert.kind === 'missing') {
+      return el('div', { class: 'alert' }, el('span', {
+        text: `Commit ${alert.device.commit} of ${printable(alert.device.name || alert.device.device)} has not been found in the store for more than a minute.` }));
     }
     if (alert.kind === 'held') {
       const answer = (discard, text, verb) => async () => {
@@ -947,7 +952,10 @@
     devices: {
       title: 'Devices', every: 10000,
       load: () => loading('devices', async (owner) => {
-        const devices = await owner.get('/v1/devices');
+        const devices = await owner.get('/v1/devices'), peers = owner.status?.peers ?? [];
+        // One that has not committed yet has no name, and no place in the list of devices.
+        for (const peer of peers) if (!devices.some((device) => device.device === peer.device)) devices.push(peer);
+        for (const device of devices) device.heard = peers.find((peer) => peer.device === device.device);
         if (owner.isShown) showCards('devices', devices, (device) => device.device, deviceCard, 'No device is known.');
       }, 'This daemon does not list devices.'),
     },
@@ -1029,7 +1037,9 @@
       }))), 'Nothing was deleted in the last 30 days.');
   }
   const deviceCard = (device) => el('li', { class: 'card' }, el('div', { class: 'line' }, nameOf(device.name || 'unnamed'),
-    device.isThisDevice ? el('span', { class: 'good', text: 'This device' }) : null), el('span', { class: 'dim', text: printable(device.device) }));
+    device.isThisDevice ? el('span', { class: 'good', text: 'This device' }) : null,
+    device.heard ? el('span', { class: 'dim', text: `heard ${device.heard.secondsAgo} s ago from ${device.heard.address}` }) : null),
+    el('span', { class: 'dim', text: printable(device.device) }));
 
   const EVENTS = {
     appeared: 'Appeared', changed: 'Changed', moved: 'Moved', deleted: 'Deleted', versionGained: 'Version added',

@@ -86,9 +86,9 @@ def serve(client: socket.socket, port: int, log: str | None) -> None:
 
 def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     address, _, port = sys.argv[1].rpartition(":")
+    listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((address or "127.0.0.1", int(port)))
     listener.listen(64)
     log = sys.argv[3] if len(sys.argv) > 3 else None

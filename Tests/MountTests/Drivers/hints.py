@@ -82,7 +82,8 @@ class Case:
         return device
 
     def endpoint(self, network: int) -> str:
-        return f"http://{self.networks.address(network, 1)}:{self.port}"
+        address = self.networks.address(network, 1)
+        return f"http://[{address}]:{self.port}" if self.networks.is_six else f"http://{address}:{self.port}"
 
     @contextlib.contextmanager
     def two(self, *options: str) -> Iterator[tuple[Device, Device]]:
@@ -117,6 +118,16 @@ class Case:
             b.write("later")
             self.flood(b)
             assert "problem" not in b.status()
+
+    def devices_without_ipv4(self) -> None:
+        """Each device has several addresses of IPv6, one of them of the link alone: what it sends comes from one of them."""
+        self.networks = Networks(is_six=True)
+        with self.two() as (a, b):
+            eventually(lambda: set(a.heard()) == {"B"}, "A does not hear B")
+            eventually(lambda: set(b.heard()) == {"A"}, "B does not hear A")
+            assert ":" in a.heard()["B"], a.heard()
+            a.write("file")
+            eventually(lambda: b.has("file"), "B does not have the file")
 
     def flood(self, device: Device) -> None:
         """Thousands of datagrams of a stranger: of all lengths, and some that begin like hints."""

@@ -14,9 +14,10 @@ def ip(*arguments: str) -> None:
 
 
 class Networks:
-    """Bridges `PREFIX.0`, `PREFIX.1` … of this machine, each a network of its own."""
+    """Bridges `PREFIX.0`, `PREFIX.1` … of this machine, each a network of its own, of IPv4 or of IPv6 alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_six: bool = False) -> None:
+        self.is_six = is_six
         # Names of interfaces have at most 15 bytes; another run may have networks too.
         self.tag = f"dp{os.getpid() % 100_000:05}"
         self.block = 64 + os.getpid() % 128
@@ -24,14 +25,18 @@ class Networks:
         self.spaces = 0
 
     def address(self, network: int, host: int) -> str:
-        return f"10.{self.block}.{network}.{host}"
+        return f"fd00:dead:{self.block}:{network}::{host}" if self.is_six else f"10.{self.block}.{network}.{host}"
+
+    def with_length(self, address: str) -> list[str]:
+        """As `ip address add` takes it; an address of IPv6 is there at once, without looking whether another has it."""
+        return [f"{address}/64", "nodad"] if self.is_six else [f"{address}/24"]
 
     def network(self) -> int:
         """A new network; this machine itself is its host 1."""
         number, name = self.bridges, f"{self.tag}b{self.bridges}"
         self.bridges += 1
         ip("link", "add", name, "type", "bridge")
-        ip("address", "add", f"{self.address(number, 1)}/24", "dev", name)
+        ip("address", "add", *self.with_length(self.address(number, 1)), "dev", name)
         ip("link", "set", name, "up")
         return number
 
@@ -49,7 +54,7 @@ class Networks:
         ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", space)
         ip("link", "set", here, "master", f"{self.tag}b{network}", "up")
         for command in (
-            ["link", "set", "lo", "up"], ["address", "add", f"{address}/24", "dev", there], ["link", "set", there, "up"],
+            ["link", "set", "lo", "up"], ["address", "add", *self.with_length(address), "dev", there], ["link", "set", there, "up"],
             ["route", "add", "default", "via", self.address(network, 1)],
         ):  # fmt: skip
             ip("-n", space, *command)
@@ -66,7 +71,8 @@ class Networks:
     def forwarded(self, network: int, server_port: int) -> Iterator[int]:
         """A port of this machine's address in a network that leads to a port of its loopback."""
         port = server_port
-        command = [sys.executable, f"{DRIVERS}/forwarder.py", f"{self.address(network, 1)}:{port}", str(server_port)]
+        address = f"{self.address(network, 1)}:{port}"
+        command = [sys.executable, f"{DRIVERS}/forwarder.py", address, str(server_port)]
         process = subprocess.Popen(command)
         try:
             yield port

@@ -21,7 +21,8 @@ extension RealMount {
         ) async throws { try await run("devices_in_one_network", isEncrypted: isEncrypted) }
 
         @Test(arguments: [
-            "devices_with_names", "turned_off", "networks_that_come_and_go", "a_store_that_calls",
+            "devices_with_names", "devices_without_ipv4", "turned_off", "networks_that_come_and_go",
+            "a_store_that_calls",
         ])
         func `devices hear those that name them, and a store that calls`(name: String) async throws {
             try await run(name)
