@@ -58,6 +58,9 @@ enum Requirement {
         return process.terminationStatus == 0
     }
 
+    /// Whether what a file manager shows can be asked.
+    static let fileManager = says("file_manager.py", "possible")
+
     /// Whether a page can be driven in headless Chromium.
     static let browser =
         ["chromium", "chromium-browser", "google-chrome"].contains { isInstalled($0) }
