@@ -238,11 +238,7 @@ package final class FileSystem: Sendable {
             activity.noteProgress()
         case .arrived(let old, let new):
             let events = coordination.events
-            if events.hasObservers, old != new, let place = try? events.places.item(new) {
-                events.superseded(old, by: place)
-                // A presenter that read the file at the first notice may have read the older bytes.
-                events.changed(new, by: .engine)
-            }
+            if old != new { events.arrived(old, as: new) }
             events.ubiquityAttributes(UbiquityKeys.downloading, of: new)
         }
     }

@@ -43,6 +43,8 @@ struct Client {
         case "document-conflicts": try await DocumentScenarios.conflicts(scenario)
         case "queries": try await QueryScenarios.queries(scenario)
         case "samples": try await SampleScenarios.samples(scenario)
+        case "presented-once": try await OnceScenarios.presented(scenario)
+        case "queried-once": try await OnceScenarios.queried(scenario)
         case "transitions": try await QueryScenarios.transitions(scenario)
         case "many": try await QueryScenarios.many(scenario)
         case "handlers": try await PitfallScenarios.handlers(scenario)

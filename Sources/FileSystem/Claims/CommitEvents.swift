@@ -16,6 +16,12 @@ struct CommitEvents: AppliedCommitEvents {
         var target: LinkTarget?
         var conflicts: Set<String>
         var preview: ItemPreview?
+        var hasIncoming: Bool
+
+        /// Whether nothing but the time of modification is another one: that of bytes that are still to come.
+        func isSame(butFor old: Seen) -> Bool {
+            inode == old.inode && mode == old.mode && size == old.size && target == old.target
+        }
     }
 
     private let replica: Replica
@@ -44,7 +50,8 @@ struct CommitEvents: AppliedCommitEvents {
             seen[item] = Seen(
                 item: try places.item(entry), inode: entry.inode, mode: inode.attributes.mode,
                 modified: inode.attributes.modified, size: inode.attributes.size, target: inode.target,
-                conflicts: Set(entry.conflicts.map { $0.id.uuidString.lowercased() }), preview: entry.base?.preview)
+                conflicts: Set(entry.conflicts.map { $0.id.uuidString.lowercased() }), preview: entry.base?.preview,
+                hasIncoming: inode.hasIncoming)
         }
         return seen
     }
@@ -70,12 +77,16 @@ struct CommitEvents: AppliedCommitEvents {
 
     private func publish(_ old: Seen, _ new: Seen, of id: ItemID) throws(FileError) {
         if old.inode != new.inode { events.superseded(old.inode, by: new.item) }
+        let isTold = old.inode != new.inode && events.isTold(old.inode, as: new.inode)
         if old.item.name != new.item.name || old.item.parent != new.item.parent {
             events.moved(old.item, to: new.item, replacing: nil, by: origin)
         }
-        if old.inode != new.inode || old.mode != new.mode || old.modified != new.modified || old.size != new.size
-            || old.target != new.target
-        {
+        if new.hasIncoming, new.modified != old.modified {
+            // Programs that read it now would read the older bytes: the change is told of when the newer ones are here.
+            events.awaits(new.inode, by: origin)
+            events.ubiquityAttributes(UbiquityKeys.downloading, of: new.item)
+            if !new.isSame(butFor: old) { events.changed(new.inode, by: origin) }
+        } else if !isTold, !new.isSame(butFor: old) || old.modified != new.modified {
             events.changed(new.inode, by: origin)
         }
         if old.preview != new.preview { events.ubiquityAttributes(UbiquityKeys.preview, of: new.item) }

@@ -27,7 +27,14 @@ package final class ItemEvents: Sendable {
     private struct State {
         var followers: [UInt64: Follower] = [:]
         var last: UInt64 = 0
+        /// Who wrote the bytes that are to come of some local files.
+        var awaited: [InodeNumber: Origin] = [:]
+        /// Those whose newer bytes were here before it was known who wrote them, by the inode that they have now.
+        var told: [InodeNumber: InodeNumber] = [:]
     }
+
+    /// Of how many files each of these is known; of others, nobody is named, or the change is told of twice.
+    private static let awaitedLimit = 10_000
 
     private let state = Mutex(State())
     private let isFollowed = Atomic(false)
@@ -90,6 +97,33 @@ package final class ItemEvents: Sendable {
     package func changed(_ inode: InodeNumber, by origin: Origin) {
         guard hasObservers, let item = try? places.item(inode), item.inode == .root || item.name != nil else { return }
         publish(.changed(item), by: origin)
+    }
+
+    /// Newer bytes of a local file are to come.
+    func awaits(_ inode: InodeNumber, by origin: Origin) {
+        state.withLock { state in
+            if state.awaited.count < Self.awaitedLimit { state.awaited[inode] = origin }
+        }
+    }
+
+    /// The newer bytes of a local file are here, as another inode.
+    func arrived(_ old: InodeNumber, as new: InodeNumber) {
+        let origin = state.withLock { $0.awaited.removeValue(forKey: old) }
+        guard hasObservers, let place = try? places.item(new) else { return }
+        superseded(old, by: place)
+        guard origin != nil || !isTold(old, as: new) else { return }
+        changed(new, by: origin ?? .engine)
+    }
+
+    /// Whether it was told already that an inode took the place of another one: a quick download ends while the events of the
+    /// commit are determined, and either of the two may be the first to tell.
+    func isTold(_ old: InodeNumber, as new: InodeNumber) -> Bool {
+        state.withLock { state in
+            if state.told.removeValue(forKey: new) == old { return true }
+            if state.told.count >= Self.awaitedLimit { state.told = [:] }
+            state.told[new] = old
+            return false
+        }
     }
 
     /// An item appeared at an empty place.

@@ -63,6 +63,11 @@ extension RealMount {
             try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0, home: "B") }
         }
 
+        @Test(arguments: Client.allCases, ["presented-once", "queried-once"])
+        func `each change of another device is heard once`(_ client: Client, _ scenario: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
+        }
+
         @Test(arguments: Client.allCases)
         func `presenters that coordinate in their change handlers do not hang`(_ client: Client) async throws {
             try await MountedContainer.with(devices: ["A", "B"], options: "deadlock=fail") {
