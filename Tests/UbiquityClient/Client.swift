@@ -30,6 +30,7 @@ struct Client {
         case "move": try await CoordinationScenarios.caseOnlyRename(scenario)
         case "threads": try await CoordinationScenarios.threads(scenario)
         case "rate": try await CoordinationScenarios.rate(scenario)
+        case "replacement": try await CoordinationScenarios.replacement(scenario)
         case "restart": try await CoordinationScenarios.restart(scenario)
         case "containers": try await FileScenarios.containers(scenario)
         case "downloads": try await FileScenarios.downloads(scenario)

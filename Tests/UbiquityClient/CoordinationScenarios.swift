@@ -285,4 +285,32 @@ enum CoordinationScenarios {
         }
         NSFileCoordinator.removeFilePresenter(listener)
     }
+
+    /// The daemon is killed, and other programs write before the presenters are registered at the next one.
+    static func replacement(_ test: Scenario) async throws {
+        let file = test.a.appendingPathComponent("a.txt")
+        try Data("old".utf8).write(to: file)
+        let untouched = test.a.appendingPathComponent("b.txt")
+        try Data("old".utf8).write(to: untouched)
+        let (listener, other) = (Listener(file), Listener(untouched))
+        NSFileCoordinator.addFilePresenter(listener)
+        NSFileCoordinator.addFilePresenter(other)
+        for round in 1...3 {
+            listener.heard.value = []
+            other.heard.value = []
+            // These writes wait for the next daemon, and are the first things that it does.
+            try await test.signal("ready \(round)", andAwait: "killed \(round)")
+            try test.start(#"echo more >> "$1""#, file.path)
+            try await test.eventually("\(listener.heard.value)") { listener.hears("changed") }
+            // It is registered again.
+            listener.heard.value = []
+            try await test.eventually("\(listener.heard.value)") {
+                try test.start(#"echo more >> "$1""#, file.path)
+                return listener.hears("changed")
+            }
+            try test.check(!other.hears("changed"), "\(other.heard.value)")
+        }
+        NSFileCoordinator.removeFilePresenter(listener)
+        NSFileCoordinator.removeFilePresenter(other)
+    }
 }

@@ -15,8 +15,13 @@ final class ContainerDomain: CoordinationDomain {
 
     private init(_ container: MountedContainer) {
         self.container = container
+        let presented = presented
         session = ReconnectingSession(
-            socketPath: { container.socketPath }, packageExtensions: ProgramInfo.main.packageExtensions.sorted())
+            socketPath: { container.socketPath }, packageExtensions: ProgramInfo.main.packageExtensions.sorted()
+        ) { event in
+            guard case .reconnected = event else { return }
+            for presenter in presented.known.withLock({ Array($0.values) }) { presenter.catchUp() }
+        }
     }
 
     static func domain(of container: MountedContainer) -> ContainerDomain {
@@ -111,10 +116,14 @@ final class ContainerDomain: CoordinationDomain {
 
     // MARK: Presenters
 
-    private let presented = Mutex<Set<UInt64>>([])
+    private final class Presented: Sendable {
+        let known = Mutex<[UInt64: RegisteredPresenter]>([:])
+    }
+
+    private let presented = Presented()
 
     /// The daemon refuses the number of a presenter that it does not know.
-    private func isPresented(_ number: UInt64) -> Bool { presented.withLock { $0.contains(number) } }
+    private func isPresented(_ number: UInt64) -> Bool { presented.known.withLock { $0[number] != nil } }
 
     func present(
         _ presenter: RegisteredPresenter, at url: URL, completion: @escaping @Sendable (NSError?) -> Void
@@ -129,7 +138,8 @@ final class ContainerDomain: CoordinationDomain {
         } completion: { [weak self] result in
             switch result {
             case .success:
-                self?.presented.withLock { _ = $0.insert(presenter.number) }
+                self?.presented.known.withLock { $0[presenter.number] = presenter }
+                presenter.noteSeen()
                 completion(nil)
             case .failure(let error): completion(CoordinationFailure.error(.control(error), url))
             }
@@ -137,7 +147,7 @@ final class ContainerDomain: CoordinationDomain {
     }
 
     func withdraw(_ presenter: RegisteredPresenter) {
-        presented.withLock { _ = $0.remove(presenter.number) }
+        presented.known.withLock { $0[presenter.number] = nil }
         session.withdraw(presenter.number) {}
     }
 

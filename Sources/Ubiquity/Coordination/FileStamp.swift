@@ -26,6 +26,11 @@ struct FileStamp: Hashable, Sendable {
         isDirectory = found.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Whether it may have other bytes, or other items in it.
+    func differs(from other: FileStamp) -> Bool {
+        !isSameFile(as: other) || size != other.size || modified != other.modified
+    }
+
     func isSameFile(as other: FileStamp) -> Bool {
         device == other.device && inode == other.inode && born == other.born
     }

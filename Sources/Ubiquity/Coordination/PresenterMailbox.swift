@@ -130,9 +130,12 @@ final class PresenterMailbox: PresenterInbox {
         let item = url(news.path ?? "")
         func version(of item: URL) -> NSFileVersion { NSFileVersion(item: item, id: news.version ?? "") }
         switch news.notice {
-        case .didChange: presenter.presentedItemDidChange()
+        case .didChange:
+            registered.noteSeen()
+            presenter.presentedItemDidChange()
         case .didMove:
             registered.follow(to: item)
+            registered.noteSeen()
             presenter.presentedItemDidMove(to: item)
         case .didChangeUbiquityAttributes:
             let keys = Set((news.keys ?? []).map { URLResourceKey(rawValue: $0) })

@@ -9,6 +9,8 @@ final class RegisteredPresenter: Sendable {
     let identity: ObjectIdentifier
     private let reference: WeakPresenter
     private let place = Mutex<Place>(Place())
+    /// What its item was like when it was registered, or told of a change, the last time.
+    private let seen = Mutex<FileStamp?>(nil)
 
     struct Place: Sendable {
         var domain: (any CoordinationDomain)?
@@ -52,6 +54,31 @@ final class RegisteredPresenter: Sendable {
         place.withLock { place in
             place.url = url
             place.former = nil
+        }
+    }
+
+    // MARK: Changes that nobody told of
+
+    /// It is told of the item as it is now.
+    func noteSeen() {
+        guard let url = place.withLock({ $0.url }) else { return }
+        let stamp = FileStamp(url.path)
+        seen.withLock { $0 = stamp }
+    }
+
+    /// Tells the presenter, on its queue, of a change of its item that was made while there was no daemon to tell of it: what
+    /// this program has written itself counts too.
+    func catchUp() {
+        guard let presenter else { return }
+        QueueWork.shared.add(to: presenter.presentedItemOperationQueue) { [self] in
+            guard PresenterRegistry.shared.contains(self), let presenter = self.presenter,
+                let url = place.withLock({ $0.url }), let now = FileStamp(url.path)
+            else { return }
+            let before = seen.withLock { seen in
+                defer { seen = now }
+                return seen
+            }
+            if let before, now.differs(from: before) { presenter.presentedItemDidChange() }
         }
     }
 

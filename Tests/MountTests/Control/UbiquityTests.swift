@@ -96,6 +96,24 @@ extension RealMount {
             }
         }
 
+        @Test(.needsSupervisor, arguments: Client.allCases)
+        func `presenters are told of what was written while their daemon was replaced`(_ client: Client) async throws {
+            try await MountedContainer.with(devices: ["B"]) { container in
+                let container = container.surviving()
+                try await container.a.mount(options: "survive")
+                async let scenario: Void = client.run("replacement", container)
+                let signals = container.directory + "/signals"
+                for round in 1...3 {
+                    try await eventually("the client is not ready") {
+                        FileManager.default.fileExists(atPath: signals + "/ready \(round)")
+                    }
+                    try container.a.crash()
+                    try await Command.script(#"touch "$1""#, signals + "/killed \(round)")
+                }
+                try await scenario
+            }
+        }
+
         @Test(arguments: Client.allCases)
         func `programs survive a killed daemon and go on with the next one`(_ client: Client) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in

@@ -222,6 +222,50 @@ def open_files(mount: Mount) -> None:
     assert get(os.path.join(directory, "changed")) == bytes(changes)
 
 
+def placeholders(mount: Mount) -> None:
+    """What is read from the store goes on: a film that plays, files that are mapped or read here and there."""
+    size, piece = 24 << 20, 64 << 10
+    data = random.Random(2).randbytes(size)
+    names = ["film", "mapped", "here and there"]
+    os.mkdir(mount.path("placeholders"))
+    paths = [mount.path("placeholders", name) for name in names]
+    for path in paths:
+        put(path, data)
+
+    def evict() -> None:
+        mount.run("sync", mount.point, "--wait")
+        mount.run("evict", *paths)
+        for path in paths:
+            assert os.stat(path).st_blocks < size // 1024, f"{path} is local"
+
+    def play(done: threading.Event) -> None:
+        with open(paths[0], "rb", buffering=0) as film:
+            for at in range(0, size, piece):
+                assert film.read(piece) == data[at : at + piece], f"the film at {at}"
+                # As long as the kills last.
+                time.sleep(0 if done.is_set() else mount.kills * 1.0 / (size // piece))
+
+    def look(done: threading.Event) -> None:
+        with open(paths[1], "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+            for at in range(0, size, 1 << 20):
+                assert memory[at : at + 100] == data[at : at + 100], f"the mapped file at {at}"
+                time.sleep(0 if done.is_set() else 0.1)
+
+    def jump(done: threading.Event) -> None:
+        places = random.Random(3)
+        with open(paths[2], "rb", buffering=0) as file:
+            while not done.is_set():
+                at = places.randrange(size - piece)
+                assert os.pread(file.fileno(), piece, at) == data[at : at + piece], f"the file at {at}"
+                time.sleep(0.05)
+
+    evict()
+    with mount.killing() as done:
+        together(lambda: play(done), lambda: look(done), lambda: jump(done))
+    for path in paths:
+        assert get(path) == data, path
+
+
 def listing(mount: Mount) -> None:
     """A listing goes on where it is."""
     directory = mount.path("listed")
@@ -632,6 +676,38 @@ def giving_up(mount: Mount) -> None:
     raise AssertionError("the mount is not dead")
 
 
+def commands(mount: Mount) -> None:
+    """Commands answer while the daemon is killed and replaced by an upgrade: each waits for the one that comes."""
+    put(mount.path("asked"), b"text")
+
+    def ask(done: threading.Event) -> int:
+        count = 0
+        while not done.is_set():
+            assert "asked" in mount.run("status", mount.path("asked"))
+            mount.run("status", mount.point)
+            mount.run("sync", mount.point, "--wait")
+            mount.run("download", mount.path("asked"))
+            count += 1
+        return count
+
+    with mount.killing() as done:
+        assert ask(done) > 0
+    done = threading.Event()
+
+    def upgrade() -> None:
+        try:
+            for _ in range(3):
+                mount.run("upgrade", mount.point)
+        finally:
+            done.set()
+
+    together(upgrade, lambda: assert_more_than_none(ask(done)))
+
+
+def assert_more_than_none(count: int) -> None:
+    assert count > 0
+
+
 def upgrading(mount: Mount) -> None:
     """A program that is put in the place of the one that runs takes over, and that is no death that counts."""
     with open(mount.path("upgraded"), "wb", buffering=0) as file:
@@ -655,6 +731,7 @@ SCENARIOS: dict[str, Callable[[Mount], None]] = {
     scenario.__name__: scenario
     for scenario in [
         open_files,
+        placeholders,
         listing,
         locks,
         claims,
@@ -667,6 +744,7 @@ SCENARIOS: dict[str, Callable[[Mount], None]] = {
         unmounting,
         terminating,
         giving_up,
+        commands,
         upgrading,
     ]
 }

@@ -5,8 +5,7 @@ extension RealMount {
     /// With `-o survive`, programs do not notice that their daemon is killed.
     @Suite(
         "Survival",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: supervisor), "\(supervisor) is not built"),
-        .enabled(if: Requirement.resending, "the kernel does not send requests again, as Linux does from 6.9 on")
+        .needsSupervisor
     )
     struct Survival {
         /// How often the daemon is killed in each scenario; more often with `DEWPOINT_LONG`.
@@ -18,10 +17,8 @@ extension RealMount {
             program: (MountedContainer) throws -> String = \.binary
         ) async throws {
             try await MountedContainer.with(devices: []) { container in
-                var container = container
+                var container = container.surviving(seconds: seconds)
                 container.binary = try program(container)
-                container.variables["DEWPOINT_SUPERVISOR_PROGRAM"] = supervisor
-                container.variables["DEWPOINT_SUPERVISOR_SECONDS"] = "\(seconds)"
                 let a = container.a
                 try await a.mount(options: options)
                 let status = try await container.dewpoint(["status", a.point])
@@ -45,6 +42,11 @@ extension RealMount {
         }
 
         @Test(.timeLimit(.minutes(30)), arguments: ["survive", "survive,off=all"])
+        func `files that are read from the store go on`(options: String) async throws {
+            try await run("placeholders", options: options)
+        }
+
+        @Test(.timeLimit(.minutes(30)), arguments: ["survive", "survive,off=all"])
         func `names are made and removed once`(options: String) async throws {
             try await run("names", "nameless", options: options)
         }
@@ -63,6 +65,9 @@ extension RealMount {
         func `databases, git and large writes go on`(options: String) async throws {
             try await run("databases", "programs", options: options)
         }
+
+        @Test(.timeLimit(.minutes(30)))
+        func `commands are answered by whichever daemon comes`() async throws { try await run("commands") }
 
         @Test func `the daemon goes on without its supervisor`() async throws {
             try await run("supervisor_killed", isUnmounted: true)
@@ -117,11 +122,5 @@ extension RealMount {
                 #expect(status.contains("the mount ends with its daemon"))
             }
         }
-    }
-
-    /// Beside the program under test.
-    private static var supervisor: String {
-        let binary = (try? Requirement.builtBinary()) ?? ""
-        return ProcessInfo.processInfo.environment["DEWPOINT_SUPERVISOR_PROGRAM"] ?? binary + "-supervisor"
     }
 }

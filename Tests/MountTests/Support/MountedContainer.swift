@@ -31,6 +31,16 @@ struct MountedContainer: Sendable {
 
     func device(_ name: String) -> Device { Device(name: name, container: self) }
 
+    /// For mounts with `survive`.
+    ///
+    /// - Parameter seconds: Within how many a killed daemon counts as one that cannot go on.
+    func surviving(seconds: Int = 0) -> MountedContainer {
+        var container = self
+        container.variables["DEWPOINT_SUPERVISOR_PROGRAM"] = Requirement.supervisor
+        container.variables["DEWPOINT_SUPERVISOR_SECONDS"] = "\(seconds)"
+        return container
+    }
+
     static let identifier = "iCloud.org.dewpoint.Tests"
 
     private static let examplePassphrase = "correct horse battery staple"

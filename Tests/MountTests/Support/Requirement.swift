@@ -40,6 +40,11 @@ enum Requirement {
     /// Whether programs may use io_uring.
     static let ioUring = says("rings.py", "possible")
 
+    /// Beside the program under test.
+    static let supervisor =
+        ProcessInfo.processInfo.environment["DEWPOINT_SUPERVISOR_PROGRAM"]
+        ?? ((try? builtBinary()) ?? "") + "-supervisor"
+
     /// Whether the kernel sends requests again that a killed daemon had read.
     static let resending = ProcessInfo.processInfo.isOperatingSystemAtLeast(
         OperatingSystemVersion(majorVersion: 6, minorVersion: 9, patchVersion: 0))
@@ -73,6 +78,14 @@ enum Requirement {
 extension Trait where Self == ConditionTrait {
     static func needs(_ program: String) -> Self {
         .enabled(if: Requirement.isInstalled(program), "\(program) is not installed")
+    }
+
+    /// For mounts that go on when their daemon is killed.
+    static var needsSupervisor: Self {
+        .enabled(
+            if: Requirement.resending && FileManager.default.isExecutableFile(atPath: Requirement.supervisor),
+            "there is no \(Requirement.supervisor), or the kernel does not send requests again, as Linux does from 6.9 on"
+        )
     }
 
     static var needsNetworks: Self {
