@@ -27,6 +27,9 @@ package protocol ControlRequest: Hashable, Sendable {
     static var changesSomething: Bool { get }
     /// Whether the dashboard passes it on.
     static var isForDashboard: Bool { get }
+    /// Whether it may be sent again to the daemon that takes the place of one that was killed before it had answered: then it does
+    /// nothing twice.
+    static var mayBeRepeated: Bool { get }
     /// How long a daemon may take for its answer; `nil` for those that wait for the store or for other programs.
     static var answerLimit: Duration? { get }
 
@@ -78,6 +81,7 @@ extension ControlRequest {
     package static var isStream: Bool { false }
     package static var isForDashboard: Bool { false }
     package static var changesSomething: Bool { method == .post }
+    package static var mayBeRepeated: Bool { !changesSomething }
     package static var answerLimit: Duration? { method == .get ? ControlRequests.quickLimit : nil }
 
     package var query: ControlQuery { ControlQuery() }

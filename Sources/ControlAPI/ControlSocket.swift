@@ -11,6 +11,12 @@ package struct ControlSocket: Hashable, Sendable {
     package let directory: String
     package let path: String
 
+    /// Where a daemon makes its socket, before it is given the name at which clients look: they find the one of the daemon
+    /// before it until then, and never none. It is no longer than that name.
+    package var unfinished: String { "\(path.dropLast(Self.ending.count)).new" }
+
+    private static let ending = ".sock"
+
     /// The longest path of a socket in bytes: the daemon's server, SwiftNIO, takes no longer one, although Linux has 107.
     package static let pathByteLimit = 103
 
@@ -51,7 +57,7 @@ package struct ControlSocket: Hashable, Sendable {
         return places.contains(session) ? places : places + [session]
     }
 
-    private static func name(of mountpoint: String) -> String { "\(identifier(of: mountpoint)).sock" }
+    private static func name(of mountpoint: String) -> String { identifier(of: mountpoint) + ending }
 
     /// The part of the socket's name that stands for the mountpoint: 16 hex digits.
     package static func identifier(of mountpoint: String) -> String {

@@ -10,6 +10,7 @@ package struct ControlClient: Sendable {
     private let socket: String
     private let deadline: ContinuousClock.Instant?
     private let bodyLimit: Duration
+    private let successor: (@Sendable () async -> Bool)?
 
     /// How long a daemon may take to send an answer that it has begun, when it may take any time for the work: 30 s.
     package static let bodyLimit = ControlRequests.quickLimit
@@ -19,12 +20,16 @@ package struct ControlClient: Sendable {
     /// - Parameters:
     ///   - deadline: For all requests together, in addition to the limits of each.
     ///   - bodyLimit: How long a daemon may take for each part of a long list.
+    ///   - successor: Waits for the daemon that takes the place of one that ended before it had answered. Returns whether there is
+    ///     one: it is asked again, where ``ControlRequest/mayBeRepeated`` allows that.
     package init(
-        socketPath: String, deadline: ContinuousClock.Instant? = nil, bodyLimit: Duration = ControlClient.bodyLimit
+        socketPath: String, deadline: ContinuousClock.Instant? = nil, bodyLimit: Duration = ControlClient.bodyLimit,
+        successor: (@Sendable () async -> Bool)? = nil
     ) {
         socket = socketPath
         self.deadline = deadline
         self.bodyLimit = bodyLimit
+        self.successor = successor
     }
 }
 
@@ -61,6 +66,23 @@ extension ControlClient {
 
 extension ControlClient {
     private func data<Request: ControlRequest>(_ request: Request) async throws(ControlError) -> Data {
+        for _ in 1..<Self.attemptLimit {
+            do throws(ControlError) {
+                return try await answer(request)
+            } catch {
+                guard case .daemonUnreachable = error, Request.mayBeRepeated, let successor, await successor() else {
+                    throw error
+                }
+            }
+        }
+        return try await answer(request)
+    }
+
+    /// How often a request is sent at the most: a daemon that is being killed may accept a connection once more, and its
+    /// successor may be killed too.
+    private static let attemptLimit = 5
+
+    private func answer<Request: ControlRequest>(_ request: Request) async throws(ControlError) -> Data {
         let ends = [deadline, Request.answerLimit.map { .now + $0 }].compactMap { $0 }
         return try await ControlConnection(socketPath: socket).data(HTTPRequest(request), deadline: ends.min())
     }

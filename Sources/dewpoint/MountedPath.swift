@@ -94,9 +94,19 @@ struct MountedPath {
     static func withClient<Value>(
         of mount: MountTable.Entry, _ body: (ControlClient) async throws -> Value
     ) async throws -> Value {
-        let socket = try socket(of: mount)
-        try await waitForReplacement(of: mount, at: socket)
-        return try await body(ControlClient(socketPath: socket.path))
+        try await body(try await client(of: mount))
+    }
+
+    /// A client of the mount's daemon, or of the one that takes its place while the client is used (`survive`).
+    static func client(
+        of mount: MountTable.Entry, deadline: ContinuousClock.Instant? = nil
+    ) async throws(ControlError) -> ControlClient {
+        _ = await isAnswered(mount)
+        return ControlClient(socketPath: try socket(of: mount).path, deadline: deadline) {
+            // One that is being killed may still have its socket.
+            do { try await Task.sleep(for: replacementPoll) } catch { return false }
+            return await isAnswered(mount)
+        }
     }
 
     /// How long a daemon that takes the place of a killed one may take until it answers commands.
@@ -104,11 +114,20 @@ struct MountedPath {
     private static let replacementPoll = Duration.milliseconds(20)
 
     /// Waits while nobody listens for a mount that is not dead: its daemon is being replaced (`survive`).
-    private static func waitForReplacement(of mount: MountTable.Entry, at socket: ControlSocket) async throws {
-        guard !socket.answers() else { return }
-        if case .dead = MountCondition(unanswering: mount) { return }
+    ///
+    /// - Returns: Whether somebody does.
+    private static func isAnswered(_ mount: MountTable.Entry) async -> Bool {
         let end = ContinuousClock.now + replacementLimit
-        while ContinuousClock.now < end, !socket.answers() { try await Task.sleep(for: replacementPoll) }
+        while true {
+            let socket = try? socket(of: mount)
+            if socket?.answers() ?? false { return true }
+            // Another user's may not be seen.
+            guard socket != nil || mount.owner ?? geteuid() == geteuid(), ContinuousClock.now < end else {
+                return false
+            }
+            if case .dead = MountCondition(unanswering: mount) { return false }
+            do { try await Task.sleep(for: replacementPoll) } catch { return false }
+        }
     }
 
     /// The control socket of a mount's daemon.

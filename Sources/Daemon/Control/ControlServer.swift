@@ -25,27 +25,27 @@ struct ControlServer: Service {
         guard !socket.answers() else {
             throw DaemonError(.busy, "another daemon serves this mountpoint, at \(socket.path); unmount it first")
         }
-        let path = socket.path
+        let (path, unfinished) = (socket.path, socket.unfinished)
         let application = Application(
             responder: responder,
             server: .http1(
                 configuration: HTTP1Channel.Configuration(additionalChannelHandlers: [ConnectionDeadline()])),
             configuration: ApplicationConfiguration(
-                address: .unixDomainSocket(path: path),
+                address: .unixDomainSocket(path: unfinished),
                 availableConnectionsDelegate: .maximum(DescriptorReserve.connectionLimit, logger: logger)),
             onServerRunning: { [whenListening, logger] _ in
-                if chmod(path, 0o600) != 0 {
+                if chmod(unfinished, 0o600) != 0 {
                     logger.error("failed to restrict the control socket to its owner", metadata: ["path": "\(path)"])
+                }
+                if rename(unfinished, path) != 0 {
+                    logger.error(
+                        "failed to name the control socket: commands do not find this daemon",
+                        metadata: ["path": "\(path)", "error": "\(String(cString: strerror(errno)))"])
                 }
                 whenListening()
             },
             logger: logger)
-        do {
-            try await application.run()
-        } catch {
-            unlink(path)
-            throw error
-        }
-        unlink(path)
+        defer { for path in [unfinished, path] { unlink(path) } }
+        try await application.run()
     }
 }

@@ -4,6 +4,7 @@ package struct DownloadRequest: ItemOrder {
     package static let answers = "`{}`; with `wait`, when the bytes are local"
     package static let example = Self(path: "a.txt", wait: true)
     package static let isForDashboard = true
+    package static let mayBeRepeated = true
 
     package var path: String
     /// Whether to answer only once the bytes are local.

@@ -76,8 +76,7 @@ struct StatusCommand: AsyncParsableCommand {
             for mount in mounts {
                 group.addTask {
                     do throws(ControlError) {
-                        let socket = try MountedPath.socket(of: mount)
-                        let client = ControlClient(socketPath: socket.path, deadline: deadline)
+                        let client = try await MountedPath.client(of: mount, deadline: deadline)
                         return (mount, .success(try await client.send(ContainerStatusRequest())))
                     } catch {
                         return (mount, .failure(error))
