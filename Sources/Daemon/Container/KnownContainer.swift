@@ -147,6 +147,13 @@ extension RemoteContainer {
                     try await Container.open(in: store)
                 }
         } catch {
+            if memory != nil, error.code == .notFound, await isPlain(control.conditioning(lazy)) {
+                throw DaemonError(
+                    .usage,
+                    "the container at \(location.url) is not encrypted, and the state \(state.path) is that of an encrypted one: "
+                        + "mount that, such as the copy that was made of this one, or give another --state DIR; if this one was "
+                        + "encrypted, somebody has exchanged it")
+            }
             throw DaemonError(error, url: location.url)
         }
         var remote = RemoteContainer(location: location, container: container, link: control, metrics: metrics)
@@ -155,6 +162,11 @@ extension RemoteContainer {
             remote.access = .readOnly(reason: RemoteContainer.readerReason)
         }
         return remote
+    }
+
+    private static func isPlain(_ store: any ObjectStore) async -> Bool {
+        // Whatever is wrong with it, it is not the one that is looked for.
+        (try? await Container.open(in: store)) != nil
     }
 
     /// A store that follows the keyring, and keeps each new version in the state.

@@ -3,6 +3,7 @@ import ControlClient
 import Daemon
 import Foundation
 import Glibc
+import Linux
 import Model
 
 /// The parts of an archive for developers. A part that cannot be had has the reason instead.
@@ -129,8 +130,12 @@ struct Diagnosis {
                 .cannotCreate, "no directory can be created in /tmp: \(String(cString: strerror(errno)))")
         }
         let parent = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // What remains of a failed attempt is in /tmp.
-        defer { try? FileManager.default.removeItem(atPath: parent) }
+        let cleanup = SignalCleanup { try? FileManager.default.removeItem(atPath: parent) }
+        defer {
+            cleanup.end()
+            // What remains of a failed attempt is in /tmp.
+            try? FileManager.default.removeItem(atPath: parent)
+        }
         let folder = parent + "/dewpoint-diagnosis"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for file in files {

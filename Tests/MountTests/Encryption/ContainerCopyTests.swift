@@ -90,6 +90,16 @@ extension RealMount {
                 #expect(try await container.dewpoint(["trash", "list", a.point]).contains("g"))
                 #expect(try await container.dewpoint(["versions", a.path("d/f")]).split(separator: "\n").count >= 3)
                 try await a.check()
+                // The one from which it was copied is not mounted with the state of the copy.
+                try await a.unmount()
+                let former = try await Command.run(
+                    [container.binary, "mount", container.url, a.point, "--state", a.state], limit: .seconds(60),
+                    environment: container.environment)
+                #expect(former.status == 64)
+                #expect(
+                    former.errors.hasPrefix(
+                        "dewpoint: the container at \(container.url) is not encrypted, and the state \(a.state) is that of an "
+                            + "encrypted one: mount that"), "\(former.errors)")
                 // Another container is no target.
                 try await container.dewpoint(["container", "create", "file://\(directory)/other", "--id", "iCloud.a.b"])
                 let other = try await Command.run(
