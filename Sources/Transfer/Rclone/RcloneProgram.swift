@@ -21,6 +21,9 @@ struct RcloneProgram: Sendable {
     /// How long rclone may take to end when it is told to, before it is killed.
     static let farewell = Duration.seconds(5)
 
+    /// How rclone says, with the status of any other failure, that a remote is not configured.
+    private static let unknownRemote = "didn't find section in config file"
+
     let sleep: @Sendable (Duration) async throws(CancellationError) -> Void
 
     init(_ environment: EngineEnvironment) { sleep = environment.sleep }
@@ -40,6 +43,10 @@ struct RcloneProgram: Sendable {
 
         /// The same as an error about a whole remote.
         func failure(_ remote: RcloneRemote) -> FileError {
+            if words.hasByteSuffix(RcloneProgram.unknownRemote) {
+                return FileError(
+                    .notFound, "rclone has no remote of that name; for those that it has, run: rclone listremotes")
+            }
             // "Directory not found" and "File not found". Source: "Exit code" in the documentation of rclone.
             let code: FileError.Code = status == 3 || status == 4 ? .notFound : .unreachable
             return FileError(code, "\(remote) cannot be read; \(reason)")

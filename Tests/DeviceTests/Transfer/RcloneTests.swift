@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    @Test func `a remote that is not configured is told from one that does not answer`() throws {
+        let remote = try RcloneRemote("rclone:r:")
+        func failure(_ status: Int32, _ words: String) -> FileError {
+            RcloneProgram.Ending(status: status, output: (), words: words).failure(remote)
+        }
+        let unknown = failure(1, #"Failed to create file system for "r:": didn't find section in config file"#)
+        #expect(
+            unknown
+                == FileError(
+                    .notFound, "rclone has no remote of that name; for those that it has, run: rclone listremotes"))
+        #expect(failure(1, "no route").code == .unreachable)
+        #expect(failure(3, "directory not found").code == .notFound)
+    }
+
     @Test func `a file is new where nothing is, and never replaces another kind`() throws {
         #expect(RcloneChange(try item("f"), meeting: nil, maker: Self.maker) == .new)
         for kind in [ItemKind.directory, .symbolicLink] {
