@@ -119,12 +119,10 @@ struct MountedPath {
     private static func isAnswered(_ mount: MountTable.Entry) async -> Bool {
         let end = ContinuousClock.now + replacementLimit
         while true {
-            let socket = try? socket(of: mount)
-            if socket?.answers() ?? false { return true }
-            // Another user's may not be seen.
-            guard socket != nil || mount.owner ?? geteuid() == geteuid(), ContinuousClock.now < end else {
-                return false
-            }
+            // A killed daemon leaves its socket; without one, the daemon is another user's or session's.
+            guard let socket = try? socket(of: mount) else { return false }
+            if socket.answers() { return true }
+            guard ContinuousClock.now < end else { return false }
             if case .dead = MountCondition(unanswering: mount) { return false }
             do { try await Task.sleep(for: replacementPoll) } catch { return false }
         }
