@@ -111,10 +111,22 @@ final class World: Sendable {
         }
     }
 
+    /// Whether a record leaves the file as the commit made it on which it is based: its device then uploads a mode or a time,
+    /// and not a file that it has moved there.
+    private func isUnchanged(_ record: ItemRecord, _ shown: FileContent) throws -> Bool {
+        let commit = state.withLock { $0.commits[record.base] }
+        guard let before = commit?.records.first(where: { $0.id == record.id }), let content = before.content,
+            before.name == record.name
+        else { return false }
+        return try self.content(of: try chunks(of: content)).fingerprint == shown.fingerprint
+    }
+
     private func note(_ commit: Commit) throws {
         for record in commit.records {
             let shown = try record.content.map { try self.content(of: try chunks(of: $0)) }
-            if let shown { model.noteCommitted(shown, as: record.name, by: commit.deviceName) }
+            if let shown, try !isUnchanged(record, shown) {
+                model.noteCommitted(shown, as: record.name, by: commit.deviceName)
+            }
             trace.note(
                 """
                 commit \(commit.sequence) by \(commit.deviceName): \(record.id.short) = \(record.parent.short)/\(record.name) \

@@ -115,7 +115,7 @@ final class ReferenceModel: Sendable {
         state.withLock { $0.moved.append((NamedContent(name: name, content: content), device)) }
     }
 
-    /// Notes that a device uploaded a file.
+    /// Notes that a device uploaded the bytes of a file.
     func noteCommitted(_ content: FileContent, as name: ItemName, by device: String) {
         _ = state.withLock { $0.committed[NamedContent(name: name, content: content), default: []].insert(device) }
     }
