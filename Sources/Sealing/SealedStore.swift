@@ -345,6 +345,7 @@ package struct SealedStore: ObjectStore {
     /// That is the sealed one which is read here, and the one in plain text by which others find the container.
     package func verifyDescription() async throws(StoreError) {
         try await ContainerStub(uuid: keys.container).verify(in: base)
+        try await source.verify()
     }
 
     // MARK: Keys

@@ -11,6 +11,11 @@ package protocol SealingKeySource: Sendable {
 
     /// The same before something is written, unless it was done lately.
     func renewIfOld() async throws(StoreError)
+
+    /// Checks that the store still has what they came from.
+    ///
+    /// - Throws: ``StoreError`` with `corrupt`.
+    func verify() async throws(StoreError)
 }
 
 /// Keys that never change.
@@ -18,4 +23,5 @@ extension SealingKeys: SealingKeySource {
     package var keys: SealingKeys { self }
     package func renew() {}
     package func renewIfOld() {}
+    package func verify() {}
 }

@@ -77,7 +77,7 @@ package struct ContainerKeys: Sendable {
     }
 
     /// Nanoseconds since 1970.
-    static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1e9) }
+    static var now: Int64 { Int64(exactly: (Date.now.timeIntervalSince1970 * 1e9).rounded()) ?? .max }
 }
 
 extension DaemonError {

@@ -1,5 +1,6 @@
 import Control
 import Foundation
+import Linux
 import Metering
 package import Model
 package import Remote
@@ -119,6 +120,8 @@ package struct RemoteContainer: Sendable {
     private static func unlock(
         _ sealed: SealedContainer, at location: ContainerLocation, state: StateDirectory?, _ unlocking: Unlocking
     ) async throws(DaemonError) -> UnlockedContainer {
+        // From here on, keys are in memory.
+        CoreDumps.forbid()
         let others = StateDirectory.all(ProcessInfo.processInfo.environment, countingBackups: true).joined()
         let own = StateDirectory.keyring(of: sealed.uuid, among: [state].compactMap(\.self))
         do throws(KeyringError) {

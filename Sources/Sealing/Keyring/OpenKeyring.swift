@@ -46,6 +46,7 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
     package func renew() async throws(StoreError) {
         var chain = state.withLock { $0.chain }
         do throws(KeyringError) {
+            try await verify(chain.pin)
             if try await rings.extend(&chain) { try take(chain) }
             state.withLock { $0.lastLook = .now }
         } catch {
@@ -55,6 +56,20 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
             if error == .notEnrolled { notebook.forget() }
             throw error.storeError(key: rings.key(chain.newest.number + 1))
         }
+    }
+
+    package func verify() async throws(StoreError) {
+        let pin = state.withLock { $0.chain.pin }
+        do throws(KeyringError) { try await verify(pin) } catch { throw error.storeError(key: rings.key(pin.number)) }
+    }
+
+    /// A store that was restored to an older state has lost keys that only this device knows by now: what it wrote under
+    /// them, nobody else could read.
+    private func verify(_ pin: KeyringChain.Pin) async throws(KeyringError) {
+        guard try await !rings.has(pin) else { return }
+        throw .notDescended(
+            "version \(pin.number) of the keyring, which this device knows, is missing or another one: the store was restored "
+                + "to an older state, or somebody has exchanged it; restore \(rings.key(pin.number)) as it was")
     }
 
     package func renewIfOld() async throws(StoreError) {

@@ -15,7 +15,7 @@ import Synchronization
 package final class ContainerGuard: Sendable {
     /// The maximum age of the last successful check when a commit is made.
     static let commitAge = Duration.seconds(60)
-    /// Its maximum age when the log is followed: two requests in this time, three where the container is encrypted,
+    /// Its maximum age when the log is followed: two requests in this time, four where the container is encrypted,
     /// beside those for the log. A quota that was changed is noticed after this time, and a pause of ``PollInterval``, at
     /// the latest.
     static let followAge = Duration.seconds(300)
@@ -44,6 +44,8 @@ package final class ContainerGuard: Sendable {
         var whole: CommitNumber?
         /// The commit that was last in the log when it was checked; `nil` when something failed since.
         var end: CommitNumber?
+        /// A snapshot that was read from end to end.
+        var cover: CommitNumber?
         /// The newest commit that was read from the store or found in a listing, and when. The commits of this device
         /// behind it are looked for the next time.
         var tail: (number: CommitNumber, seen: Duration)?
@@ -212,8 +214,8 @@ package final class ContainerGuard: Sendable {
         note(found.settings.quota)
     }
 
-    /// What is wrong with the `container.json` of an encrypted container, by which others find it: `notFound` or
-    /// `corrupt`.
+    /// What is wrong with the `container.json` of an encrypted container, by which others find it, or with its keyring:
+    /// `notFound` or `corrupt`.
     private func descriptionFault() async throws(StoreError) -> StoreError? {
         do throws(StoreError) {
             try await container.store.verifyDescription()
@@ -225,7 +227,11 @@ package final class ContainerGuard: Sendable {
     }
 
     private func lack(_ fault: StoreError) -> FileError {
-        FileError(
+        if fault.key.utf8.starts(with: "keyring/".utf8) {
+            return FileError(
+                .inputOutput, "the store at \(location): \(fault.detail); nothing is deleted or uploaded until then")
+        }
+        return FileError(
             .inputOutput,
             "the store at \(location) lacks the container.json of this encrypted container: \(fault.detail); nothing "
                 + "is deleted or uploaded until then")
@@ -252,7 +258,7 @@ package final class ContainerGuard: Sendable {
         let first = min(state.withLock { $0.whole } ?? applied - min(applied - 1, Self.lookBack - 1), applied)
         var found = try await log.look(at: first...applied)
         while let missing = found.missing, try await !log.contains(missing) {
-            guard let covered = try await SnapshotStore(store: container.store).numbers(after: missing - 1).last else {
+            guard let covered = try await cover(of: missing) else {
                 let later = found.next.map { ", although commit \($0) exists" } ?? ""
                 throw FileError(
                     .inputOutput,
@@ -271,6 +277,26 @@ package final class ContainerGuard: Sendable {
             state.end = found.next == nil ? applied : nil
         }
     }
+
+    /// The newest snapshot that covers a missing commit. It must be one: anybody can put an object of such a name into a
+    /// store.
+    private func cover(of missing: CommitNumber) async throws -> CommitNumber? {
+        let snapshots = SnapshotStore(store: container.store)
+        for number in try await snapshots.numbers(after: missing - 1).suffix(Self.coverLimit).reversed() {
+            if state.withLock({ $0.cover == number }) { return number }
+            do throws(StoreError) {
+                try await snapshots.fetch(number, to: nil)
+                state.withLock { $0.cover = number }
+                return number
+            } catch {
+                guard [.notFound, .corrupt, .invalid].contains(error.code) else { throw error }
+            }
+        }
+        return nil
+    }
+
+    /// How many snapshots are tried, the newest first.
+    private static let coverLimit = 4
 
     /// The last applied commit must be the one in the log: a store that was restored to an older state and got new
     /// commits since has another commit of that number.

@@ -39,6 +39,14 @@ import Testing
         #expect(try device.containerStatus().problem == nil)
     }
 
+    /// Of whatever file: it is not applied.
+    private func putSnapshot(_ number: CommitNumber, in store: FaultyStore) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        defer { for path in [path, path + ".gz"] { try? FileManager.default.removeItem(atPath: path) } }
+        try Data("a snapshot".utf8).write(to: URL(filePath: path))
+        try await SnapshotStore(store: store).create(number, from: path, through: path + ".gz")
+    }
+
     @Test func `an emptied store stops sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
@@ -125,7 +133,9 @@ import Testing
         }
         try await a.close()
         let log = try await store.keys("log/")
-        try await store.put("snapshot/" + log[2].dropFirst("log/".count), .bytes([1]))
+        try await putSnapshot(3, in: store)
+        // One that is none covers nothing.
+        try await store.put(SnapshotStore.key(99_999), .bytes([1]))
         _ = try await store.takeAway(log[1])
         let a2 = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
         try await a2.write("5", to: "5")
@@ -156,8 +166,8 @@ import Testing
     @Test func `a log that was trimmed up to a snapshot does not stop sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
-        let last = try #require(try await store.keys("log/").last)
-        try await store.put("snapshot/" + last.dropFirst("log/".count), .bytes([1]))
+        let last = try #require(try await store.keys("log/").last.flatMap { ChangeLog.number(of: $0) })
+        try await putSnapshot(last, in: store)
         for key in try await store.keys("log/") { try await store.delete(key) }
         time.jump(by: .seconds(301))
         try await a.write("three", to: "three")

@@ -156,5 +156,37 @@ extension RealMount {
                 #expect(try await Command.run(["grep", "-rl", "secret", container.remote]).output == "")
             }
         }
+
+        @Test(.needsDirectory)
+        func `a keyring of which the newest version is gone stops sync until it is put back`() async throws {
+            try await with { container in
+                let a = container.a
+                try await container.dewpoint(["key", "rotate", a.point])
+                try await Command.script(#"echo one > "$1/one""#, a.point)
+                try await a.sync()
+                try await Command.script(
+                    #"""
+                    cd "$1"; mkdir away; newest=$(ls -d remote/keyring/*/0* | tail -n 1)
+                    echo "$newest" > away/name; mv "$newest" away/ring; sleep 6; echo two > A/two
+                    """#,
+                    container.directory)
+                let stopped = try await Command.run(
+                    [container.binary, "sync", a.point, "--wait"], limit: .seconds(60),
+                    environment: container.environment)
+                #expect(!stopped.succeeded)
+                #expect(
+                    stopped.errors.contains(
+                        "of the keyring, which this device knows, is missing or another one"),
+                    "\(stopped.errors)")
+                #expect(
+                    try await container.dewpoint(["status", a.point]).contains(
+                        "of the keyring, which this device knows"))
+                try await Command.script(#"cd "$1"; mv away/ring "$(cat away/name)""#, container.directory)
+                try await eventually("sync does not go on") {
+                    try await container.dewpoint(["status", a.point]).contains("everything is uploaded")
+                }
+                try await a.check()
+            }
+        }
     }
 }
