@@ -77,12 +77,12 @@ struct CommitEvents: AppliedCommitEvents {
 
     private func publish(_ old: Seen, _ new: Seen, of id: ItemID) throws(FileError) {
         if old.inode != new.inode { events.superseded(old.inode, by: new.item) }
-        let isTold = old.inode != new.inode && events.isTold(old.inode, as: new.inode)
+        let isTold = old.inode != new.inode && events.noteTold(old.inode, as: new.inode)
         if old.item.name != new.item.name || old.item.parent != new.item.parent {
             events.moved(old.item, to: new.item, replacing: nil, by: origin)
         }
         if new.hasIncoming, new.modified != old.modified {
-            // Programs that read it now would read the older bytes: the change is told of when the newer ones are here.
+            // A program that read the file now would get the older bytes: it is notified when the newer ones have arrived.
             events.awaits(new.inode, by: origin)
             events.ubiquityAttributes(UbiquityKeys.downloading, of: new.item)
             if !new.isSame(butFor: old) { events.changed(new.inode, by: origin) }

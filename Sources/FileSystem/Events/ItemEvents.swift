@@ -33,7 +33,7 @@ package final class ItemEvents: Sendable {
         var told: [InodeNumber: InodeNumber] = [:]
     }
 
-    /// Of how many files each of these is known; of others, nobody is named, or the change is told of twice.
+    /// The most entries of each of these maps. Beyond it, an event names no origin, or a change is reported twice.
     private static let awaitedLimit = 10_000
 
     private let state = Mutex(State())
@@ -111,13 +111,13 @@ package final class ItemEvents: Sendable {
         let origin = state.withLock { $0.awaited.removeValue(forKey: old) }
         guard hasObservers, let place = try? places.item(new) else { return }
         superseded(old, by: place)
-        guard origin != nil || !isTold(old, as: new) else { return }
+        guard origin != nil || !noteTold(old, as: new) else { return }
         changed(new, by: origin ?? .engine)
     }
 
-    /// Whether it was told already that an inode took the place of another one: a quick download ends while the events of the
+    /// Notes that an inode took the place of another one, and returns whether that was noted before: a quick download ends while the events of the
     /// commit are determined, and either of the two may be the first to tell.
-    func isTold(_ old: InodeNumber, as new: InodeNumber) -> Bool {
+    func noteTold(_ old: InodeNumber, as new: InodeNumber) -> Bool {
         state.withLock { state in
             if state.told.removeValue(forKey: new) == old { return true }
             if state.told.count >= Self.awaitedLimit { state.told = [:] }

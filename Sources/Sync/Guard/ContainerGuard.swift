@@ -227,7 +227,7 @@ package final class ContainerGuard: Sendable {
     }
 
     private func lack(_ fault: StoreError) -> FileError {
-        if fault.key.utf8.starts(with: "keyring/".utf8) {
+        if fault.key.hasBytePrefix(ContainerRemains.keyrings) {
             return FileError(
                 .inputOutput, "the store at \(location): \(fault.detail); nothing is deleted or uploaded until then")
         }

@@ -59,7 +59,7 @@ final class RegisteredPresenter: Sendable {
 
     // MARK: Changes that nobody told of
 
-    /// It is told of the item as it is now.
+    /// Records the item's present state as the one that the presenter knows.
     func noteSeen() {
         guard let url = place.withLock({ $0.url }) else { return }
         let stamp = FileStamp(url.path)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Foundation
+import Glibc
 import Sealing
 
 /// How an encrypted container is opened where this device is not enrolled. A passphrase is never an option itself: any
@@ -38,6 +39,9 @@ struct PassphraseOptions: ParsableArguments {
         passphraseFile != nil || PassphraseEnvironment.passphrase != nil
             || ProcessInfo.processInfo.environment[PassphraseEnvironment.commandVariable] != nil
     }
+
+    /// Whether there is no such file as was given.
+    var lacksFile: Bool { passphraseFile.map { access($0, F_OK) != 0 } ?? false }
 
     private func secret(for url: String) throws -> PersonalSecret {
         let text =

@@ -150,7 +150,9 @@ struct MountPlan {
             remote = try await RemoteContainer.open(
                 location, state: state, unlocking: passphrase?.unlocking ?? .refused)
         } catch {
-            if let known, error.kind == .unreachable || error.kind == .notFound { return known }
+            // A passphrase file that is missing says nothing of the container.
+            let isGone = error.kind == .notFound && passphrase?.lacksFile != true
+            if let known, error.kind == .unreachable || isGone { return known }
             throw error
         }
         let place = state ?? StateDirectory(container: remote.identity.id, environment: environment)
