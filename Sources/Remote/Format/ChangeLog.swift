@@ -111,15 +111,17 @@ package struct ChangeLog: Sendable {
 
     /// Checks whether a part of the log is complete.
     ///
-    /// - Returns: The lowest missing commit of `numbers`, and the lowest existing one after it, or after all of them.
+    /// - Parameter toNext: Whether to look behind `numbers` too, which takes one request more at least.
+    /// - Returns: The lowest missing commit of `numbers`, and, unless `toNext` is false and none is missing, the lowest
+    ///   existing one after it, or after all of them.
     package func look(
-        at numbers: ClosedRange<CommitNumber>
+        at numbers: ClosedRange<CommitNumber>, toNext: Bool = true
     ) async throws(StoreError) -> (missing: CommitNumber?, next: CommitNumber?) {
         var expected = numbers.lowerBound
         var after = Self.key(expected - 1)
-        while true {
+        while toNext || expected <= numbers.upperBound {
             // Usually one or two commits are checked.
-            let limit = min(UInt64(ObjectListing.limit), numbers.upperBound + 2 - expected)
+            let limit = min(UInt64(ObjectListing.limit), numbers.upperBound + (toNext ? 2 : 1) - expected)
             let page = try await store.list(prefix: Self.prefix, after: after, limit: Int(limit))
             guard let last = page.last else { return (expected <= numbers.upperBound ? expected : nil, nil) }
             for found in page.compactMap({ Self.number(of: $0.key) }) {
@@ -129,6 +131,7 @@ package struct ChangeLog: Sendable {
             }
             after = last.key
         }
+        return (nil, nil)
     }
 
     /// The total stored size of a range of commits, in bytes.

@@ -150,7 +150,7 @@ package final class ContainerGuard: Sendable {
         let tail = state.withLock { $0.tail }
         if let tail, now - tail.seen < Self.tailAge { return }
         let first = min(tail?.number ?? applied, applied)
-        guard try await ChangeLog(store: container.store).look(at: first...applied).missing == nil else {
+        guard try await ChangeLog(store: container.store).look(at: first...applied, toNext: false).missing == nil else {
             invalidate()
             // A full check finds the problem, or a snapshot that covers the commit.
             return try await admit(maximumAge: .zero)
