@@ -135,12 +135,18 @@ import Testing
         #expect(try lab.replica.read { try $0.outbox.waitingUploads(limit: 1) }.map(\.path) == ["d/old"])
     }
 
-    @Test func `the time of the newest commit is known`() throws {
+    @Test func `the time of the newest commit is that at which it was made, and never one to come`() throws {
         let lab = try Lab()
         #expect(try lab.replica.read { try $0.lastCommitTime() } == nil)
-        try lab.replica.change { try $0.setApplied(3) }
-        let time = try #require(try lab.replica.read { try $0.lastCommitTime() })
+        try lab.replica.change { try $0.setApplied(3, time: Timestamp(rawValue: 12)) }
         try lab.restart()
-        #expect(try lab.replica.read { try $0.lastCommitTime() } == time)
+        #expect(try lab.replica.read { try $0.lastCommitTime() } == Timestamp(rawValue: 12))
+        let now = try lab.replica.change { transaction in
+            try transaction.setApplied(4, time: Timestamp(rawValue: .max))
+            return transaction.now
+        }
+        #expect(try lab.replica.read { try $0.lastCommitTime() } == now)
+        try lab.replica.change { try $0.setApplied(5) }
+        #expect(try lab.replica.read { try $0.lastCommitTime() } == nil)
     }
 }

@@ -47,7 +47,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var isEncrypted: Bool?
     /// Whether the store answers; `nil` from a daemon that does not send it.
     package var store: StoreState?
-    /// When the newest commit was applied or written here, RFC 3339; `nil` before the first.
+    /// When the newest applied commit was made, by the clock of its device, or, after a snapshot, that was, RFC 3339; `nil`
+    /// before the first.
     package var lastCommit: String?
     /// The devices that have not committed for twice the time that they promised (`heartbeat`); `nil` from a daemon that does
     /// not send it.

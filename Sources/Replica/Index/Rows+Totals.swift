@@ -29,7 +29,7 @@ extension Rows {
         return totals
     }
 
-    /// When the newest commit was applied or written here; `nil` before the first.
+    /// When the newest applied commit was made, by the clock of its device, or its snapshot was; `nil` before the first.
     package func lastCommitTime() throws -> Timestamp? {
         try meta(.appliedTime, as: Int64.self).map { Timestamp(rawValue: $0) }
     }

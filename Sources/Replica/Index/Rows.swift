@@ -147,9 +147,9 @@ package struct Rows {
         try execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", [key.rawValue, value])
     }
 
-    func setApplied(_ number: CommitNumber, nonce: UUID?, at now: Timestamp) throws {
+    func setApplied(_ number: CommitNumber, nonce: UUID?, time: Timestamp?) throws {
         try setMeta(.applied, Int64(bitPattern: number))
-        try setMeta(.appliedTime, now.rawValue)
+        try setMeta(.appliedTime, time?.rawValue)
         try setMeta(.appliedCommit, nonce.map { "\(number) \($0.uuidString)" })
     }
 }
@@ -164,7 +164,8 @@ enum MetaKey: String {
     case applied
     /// That number and the nonce of the commit, as text; absent after a snapshot that does not have it.
     case appliedCommit = "applied_commit"
-    /// When that was set, in nanoseconds since 1970.
+    /// When that commit was made, in nanoseconds since 1970, as its device said, or its snapshot was; a time that was
+    /// still to come is that at which it was applied.
     case appliedTime = "applied_time"
     /// The time of the newest applied commit as ``ReplicaTransaction/setCommitTime(_:)`` takes it, in nanoseconds since
     /// 1970.

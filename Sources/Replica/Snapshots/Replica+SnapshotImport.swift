@@ -16,7 +16,7 @@ extension Replica {
         let now = preview?.time ?? environment.now()
         let (owner, group) = (environment.owner, environment.group)
         let path = snapshot.path
-        let (number, nonce) = (snapshot.summary.number, snapshot.summary.nonce)
+        let summary = snapshot.summary
         do {
             let outcome = try await writer.perform { [self] database in
                 try commitBatch(writerRows(database))
@@ -25,7 +25,7 @@ extension Replica {
                 let result = Result {
                     try SnapshotTables.attached(path, to: database) {
                         try SnapshotImport(
-                            database: database, number: number, nonce: nonce, now: now, owner: owner, group: group
+                            database: database, summary: summary, now: now, owner: owner, group: group
                         ).run()
                     }
                 }
@@ -37,7 +37,7 @@ extension Replica {
                 return try result.get()
             }
             guard case .done(let isRootShown) = outcome else { return false }
-            appliedNumber.store(number, ordering: .releasing)
+            appliedNumber.store(summary.number, ordering: .releasing)
             endPreview()
             // Those who follow the index read all of it.
             journal.noteMissedChanges()
@@ -84,8 +84,7 @@ struct SnapshotImport {
     }
 
     let database: Database
-    let number: CommitNumber
-    let nonce: UUID?
+    let summary: SnapshotSummary
     let now: Timestamp
     let owner: UInt32
     let group: UInt32
@@ -97,7 +96,8 @@ struct SnapshotImport {
             let isRootShown = try Rows(database: database).inodeRow(.root).visited > 0
             try copyItems()
             try SnapshotTables.copyIn(database)
-            try Rows(database: database).setApplied(number, nonce: nonce, at: now)
+            try Rows(database: database).setApplied(
+                summary.number, nonce: summary.nonce, time: min(summary.time, now))
             outcome = .done(isRootShown: isRootShown)
             return .commit
         }

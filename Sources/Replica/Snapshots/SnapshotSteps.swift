@@ -121,11 +121,11 @@ extension ReplicaTransaction {
 
     package func finishSnapshot() throws { try rows.setMeta(.applying, nil) }
 
-    /// Notes the nonce of the applied commit, where it was unknown; does nothing when another commit is applied by now.
-    package func learnApplied(_ number: CommitNumber, nonce: UUID) throws {
+    /// Notes the nonce and the time of the applied commit, where they were unknown; does nothing when another commit is applied by now.
+    package func learnApplied(_ number: CommitNumber, nonce: UUID, time: Timestamp) throws {
         let applied = try rows.meta(.applied, as: Int64.self).map { CommitNumber(bitPattern: $0) }
         guard applied == number, try rows.snapshotUnderWay() == nil else { return }
-        try setApplied(number, nonce: nonce)
+        try setApplied(number, nonce: nonce, time: time)
     }
 
     /// Notes the number of the commit that contained a record of a snapshot.

@@ -56,9 +56,11 @@ package final class ReplicaTransaction {
 
     /// Notes the newest commit whose records are all applied.
     ///
-    /// - Parameter nonce: Distinguishes it from another one of that number; `nil` when unknown.
-    package func setApplied(_ number: CommitNumber, nonce: UUID? = nil) throws {
-        try rows.setApplied(number, nonce: nonce, at: now)
+    /// - Parameters:
+    ///   - nonce: Distinguishes it from another one of that number; `nil` when unknown.
+    ///   - time: When it was made; `nil` when unknown.
+    package func setApplied(_ number: CommitNumber, nonce: UUID? = nil, time: Timestamp? = nil) throws {
+        try rows.setApplied(number, nonce: nonce, time: time.map { min($0, now) })
         try rows.outbox.forgetSent(through: number)
         applied = number
     }

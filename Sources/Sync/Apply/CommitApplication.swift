@@ -80,7 +80,8 @@ struct CommitApplication {
         try removeRevived()
         // In the same transaction, so that a crash cannot leave the older bytes here for good.
         for inode in effects.downloads { try transaction.downloads.setRequested(true, of: inode) }
-        try transaction.setApplied(commit.sequence, nonce: isCommit ? commit.nonce : nil)
+        try transaction.setApplied(
+            commit.sequence, nonce: isCommit ? commit.nonce : nil, time: isCommit ? commit.time : nil)
     }
 
     // MARK: Records

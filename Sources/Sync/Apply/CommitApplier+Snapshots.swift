@@ -4,11 +4,10 @@ import Replica
 
 extension CommitApplier {
     /// Applies a part of a snapshot as if it were a commit.
-    ///
-    /// - Parameter nonce: The nonce of the commit that the snapshot was made at, if the snapshot has it.
     func apply(
-        _ step: SnapshotStep, of number: CommitNumber, nonce: UUID?, _ findings: RecordFindings
+        _ step: SnapshotStep, of summary: SnapshotSummary, _ findings: RecordFindings
     ) throws(FileError) {
+        let number = summary.number
         // A snapshot's part has no device of its own; its commit number is only reached with the last part.
         let commit = Commit(
             sequence: step.isLast ? number : replica.applied, device: DeviceID(uuid: ItemID.root.uuid), deviceName: "",
@@ -18,7 +17,7 @@ extension CommitApplier {
             for (record, number) in step.records { try transaction.setBaseNumber(record.id, number) }
             guard step.isLast else { return try transaction.beginSnapshot(number) }
             try transaction.finishSnapshot()
-            try transaction.setApplied(number, nonce: nonce)
+            try transaction.setApplied(number, nonce: summary.nonce, time: summary.time)
         }
     }
 

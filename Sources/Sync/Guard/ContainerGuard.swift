@@ -315,7 +315,7 @@ package final class ContainerGuard: Sendable {
             return
         }
         guard let applied = try replica.read({ try $0.appliedCommit() }) else {
-            return try replica.change { try $0.learnApplied(number, nonce: found.nonce) }
+            return try replica.change { try $0.learnApplied(number, nonce: found.nonce, time: found.time) }
         }
         // Another commit may have been applied meanwhile.
         guard applied.number == number, found.nonce != applied.nonce else { return }

@@ -64,7 +64,7 @@ package final class Heartbeat: Sendable {
             try context.replica.change { transaction in
                 try transaction.setCommitTime(commit.time)
                 try transaction.rememberDevice(of: commit)
-                try transaction.setApplied(commit.sequence, nonce: commit.nonce)
+                try transaction.setApplied(commit.sequence, nonce: commit.nonce, time: commit.time)
             }
         }
     }

@@ -221,9 +221,8 @@ package final class Snapshots: Sendable {
 
     /// Applies a snapshot in steps, merging it with local changes.
     private func apply(_ file: SnapshotFile) async throws {
-        let (number, nonce) = (file.summary.number, file.summary.nonce)
         let count = try await file.prepareSteps(for: replica)
-        logger.info("applying a snapshot", metadata: ["commit": "\(number)", "changes": "\(count)"])
+        logger.info("applying a snapshot", metadata: ["commit": "\(file.summary.number)", "changes": "\(count)"])
         try await replica.takeTables(from: file)
         var position = 0
         while true {
@@ -231,7 +230,7 @@ package final class Snapshots: Sendable {
             position += step.records.count + step.tombstones.count
             let records = step.records.map(\.record)
             let findings = try await preparation.findings(for: records, step.tombstones)
-            try applier.apply(step, of: number, nonce: nonce, findings)
+            try applier.apply(step, of: file.summary, findings)
             if step.isLast { break }
             try Task.checkCancellation()
         }

@@ -238,7 +238,7 @@ extension Uploader {
             }
             // A snapshot that is made here gives new devices the names of all devices.
             try transaction.rememberDevice(of: commit)
-            try transaction.setApplied(commit.sequence, nonce: commit.nonce)
+            try transaction.setApplied(commit.sequence, nonce: commit.nonce, time: commit.time)
         }
     }
 }

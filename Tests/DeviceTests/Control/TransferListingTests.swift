@@ -91,4 +91,22 @@ import Testing
         #expect(meter.speeds([:], now: .seconds(17)).isEmpty)
         #expect(speed(4100, at: 20) == 200, "forgotten, so since the start again")
     }
+
+    @Test(arguments: [false, true])
+    func `the time of the newest commit is that at which another device made it`(bySnapshot: Bool) async throws {
+        let (store, time) = (MemoryStore(), TestTime())
+        let a = try await TestDevice.start(on: store, name: "A", time: time)
+        try await a.write("hello", to: "a")
+        try await converge(a)
+        if bySnapshot { _ = try await a.fileSystem.syncEngine.snapshots.make() }
+        let made = try #require(try a.containerStatus().lastCommit)
+        let closed = time.environment.now()
+        try await a.close()
+        time.jumpWall(by: .seconds(86_400 * 300))
+        let b = try await TestDevice.start(on: store, name: "B", time: time)
+        try await converge(b)
+        let shown = try #require(try b.containerStatus().lastCommit)
+        #expect(bySnapshot ? (made...closed.rfc3339).contains(shown) : shown == made)
+        try await b.close()
+    }
 }

@@ -308,7 +308,7 @@ import Testing
             return (record.id, content)
         }
         let findings = RecordFindings(contents: Dictionary(uniqueKeysWithValues: contents), localBytes: [:])
-        try b.fileSystem.syncEngine.session.applier.apply(step, of: number, nonce: nil, findings)
+        try b.fileSystem.syncEngine.session.applier.apply(step, of: file.summary, findings)
         #expect(try b.fileSystem.replica.read { try $0.snapshotUnderWay() } == number)
         #expect(try await file.prepareSteps(for: b.fileSystem.replica) == count - 10)
         try file.close()
