@@ -32,6 +32,8 @@ package final class ContainerGuard: Sendable {
     private struct State {
         /// The instant of the last successful check; `nil` when there was none or something failed since.
         var passed: Duration?
+        /// The instant at which the last applied commit was last found in the log as it was.
+        var compared: Duration?
         var isCreateOnlyKnown = false
         /// Whether the quota is to be read again at the next check, however recent the last one is.
         var isQuotaOld = false
@@ -85,6 +87,7 @@ package final class ContainerGuard: Sendable {
     func invalidate() {
         state.withLock { state in
             state.passed = nil
+            state.compared = nil
             state.end = nil
             state.tail = nil
         }
@@ -161,22 +164,27 @@ package final class ContainerGuard: Sendable {
     private func admit(maximumAge: Duration) async throws {
         if let fork = state.withLock({ $0.fork }) { throw FileError(.inputOutput, fork) }
         let now = environment.uptime()
-        let (passed, isQuotaOld) = state.withLock { state in
+        let (passed, compared, isQuotaOld) = state.withLock { state in
             defer { state.isQuotaOld = false }
-            return (state.passed, state.isQuotaOld)
+            return (state.passed, state.compared, state.isQuotaOld)
         }
         let isRecent = passed.map { now - $0 < maximumAge } ?? false
-        if isRecent, !isQuotaOld { return }
+        // While only following, another log shows by itself: its next commit does not fit.
+        let limit = min(maximumAge, Self.commitAge)
+        let isCompared =
+            passed != nil && (maximumAge > Self.commitAge || compared.map { now - $0 < limit } ?? false)
+        if isRecent, isCompared, !isQuotaOld { return }
         do {
-            try replica.checkBacking()
-            try await checkIdentity()
-            if isRecent { return }
-            try await checkLog()
-            // While only following, another log shows by itself: its next commit does not fit.
-            if passed == nil || maximumAge <= Self.commitAge { try await checkCommit() }
+            if !isRecent || isQuotaOld {
+                try replica.checkBacking()
+                try await checkIdentity()
+            }
+            if !isRecent { try await checkLog() }
+            if !isCompared { try await checkCommit() }
         } catch let error as FileError {
             state.withLock { state in
                 state.passed = nil
+                state.compared = nil
                 state.problem = error.detail
             }
             throw error
@@ -186,7 +194,8 @@ package final class ContainerGuard: Sendable {
             throw error
         }
         state.withLock { state in
-            state.passed = now
+            if !isRecent { state.passed = now }
+            if !isCompared { state.compared = now }
             state.problem = nil
         }
     }
@@ -298,6 +307,25 @@ package final class ContainerGuard: Sendable {
     /// How many snapshots are tried, the newest first.
     private static let coverLimit = 4
 
+    /// What was cut on its way looks damaged: what is seen twice is believed.
+    private func readTwice(_ number: CommitNumber) async throws(StoreError) -> Commit? {
+        let log = ChangeLog(store: container.store)
+        do throws(StoreError) { return try await log.read(number)?.commit } catch {
+            guard error.code == .corrupt else { throw error }
+            return try await log.read(number)?.commit
+        }
+    }
+
+    /// A commit that nobody else can read is as good as missing: other devices never get what comes after it, but by a
+    /// snapshot.
+    private func checkDamage(of number: CommitNumber, _ error: StoreError) async throws {
+        guard try await cover(of: number) == nil else { return }
+        throw FileError(
+            .inputOutput,
+            "the store at \(location) has lost the end of its log: commit \(number), which is applied here, is damaged "
+                + "(\(error.detail)); nothing is deleted or uploaded until it is restored")
+    }
+
     /// The last applied commit must be the one in the log: a store that was restored to an older state and got new
     /// commits since has another commit of that number.
     ///
@@ -307,12 +335,17 @@ package final class ContainerGuard: Sendable {
         guard number > 0 else { return }
         let found: Commit
         do throws(StoreError) {
-            guard let read = try await ChangeLog(store: container.store).read(number) else { return }
-            found = read.commit
+            guard let read = try await readTwice(number) else { return }
+            found = read
         } catch {
-            // Trimmed, or damaged, which only concerns devices that have to read it.
-            guard [.notFound, .corrupt, .invalid].contains(error.code) else { throw error }
-            return
+            switch error.code {
+            // Trimmed.
+            case .notFound: return
+            // Of a newer version.
+            case .invalid: return
+            case .corrupt: return try await checkDamage(of: number, error)
+            case .preconditionFailed, .throttled, .unavailable, .denied, .full, .cancelled: throw error
+            }
         }
         guard let applied = try replica.read({ try $0.appliedCommit() }) else {
             return try replica.change { try $0.learnApplied(number, nonce: found.nonce, time: found.time) }

@@ -44,6 +44,7 @@ extension RealMount {
             "`container create` | 3 PUT, 1 DELETE, 8 LIST, and 1 GET for the bucket and each prefix above it",
             "`mount` | 2 GET and 1 PUT of `container.json`, 2 LIST, and 1 GET for each commit since the last mount",
             "the first upload after a mount | 1 GET and 1 PUT of `container.json` more",
+            "the first commit in a minute | 1 GET more: the same for a store that has others in their place",
             "the first commit in 10 s | 1 LIST more: a store that lost its newest commits gets none behind the gap",
             "upload of small files | 1 PUT for each 10 MiB of them, and 1 for the commit",
             "upload of a file | 1 PUT for each 10 MiB of new bytes, 1 for its chunk list if it has more than 64 chunks, and 1 "
