@@ -105,6 +105,10 @@ import Testing
     @Test func `a passphrase is the same however its letters are composed`() async throws {
         try await found("caf\u{e9}")
         _ = try await chain().open(passphrase("cafe\u{301}"))
+        // UAX #15: a syllable and its final consonant are one, also where only one of them was composed.
+        for parts in ["\u{ac00}\u{11a8}", "\u{1100}\u{1161}\u{11a8}", "\u{ac01}"] {
+            #expect(try Passphrase(parts).bytes == Array("\u{ac01}".utf8), "\(parts.unicodeScalars.count)")
+        }
         #expect(throws: KeyringError.self) { try Passphrase("") }
         #expect(throws: KeyringError.self) { try Passphrase(String(repeating: "a", count: 1025)) }
         #expect("\(try Passphrase("secret"))" == "a passphrase")

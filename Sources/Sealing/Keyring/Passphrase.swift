@@ -21,7 +21,8 @@ package struct Passphrase: Sendable, CustomStringConvertible, CustomReflectable 
 
     /// - Throws: ``KeyringError`` with `refused` when it is empty or too long.
     package init(_ text: String) throws(KeyringError) {
-        bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
+        // Composed from what is decomposed: else Foundation leaves a final consonant beside a Hangul syllable (UAX #15, 11).
+        bytes = Array(text.decomposedStringWithCanonicalMapping.precomposedStringWithCanonicalMapping.utf8)
         guard (1...Self.byteLimit).contains(bytes.count) else {
             // Whoever read it may have read no more than that it is too long.
             throw .refused(
