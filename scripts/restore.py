@@ -1282,6 +1282,21 @@ def has_keyring(container: Container) -> bool:
         return False
 
 
+def is_unfinished_copy(container: Container) -> bool:
+    """Whether there is what is to be its container.json when it is complete."""
+    for key, expected in ("container.json", False), ("copying.json", True):
+        try:
+            read_object(container, key, IDENTITY_BYTE_LIMIT)
+            found = True
+        except FileNotFoundError:
+            found = False
+        except (Damage, OSError):
+            found = True
+        if found != expected:
+            return False
+    return True
+
+
 def unsealed(container: Container, passphrase_file: str | None) -> Container:
     """The container as a plain one, whether it is encrypted or not."""
     try:
@@ -1294,6 +1309,8 @@ def unsealed(container: Container, passphrase_file: str | None) -> Container:
             return container
         container_id = uuid.UUID(identifier(stub, "uuid"))
     except (Damage, OSError) as error:
+        if is_unfinished_copy(container):
+            sys.exit(f"{container} has an unfinished copy of a container: finish it with dewpoint container copy")
         # Without a keyring, it is judged as a plain one.
         if not has_keyring(container):
             return container

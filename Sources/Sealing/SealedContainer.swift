@@ -26,16 +26,26 @@ package struct SealedContainer: Sendable {
     ///   where there is a keyring.
     package static func look(in base: any ObjectStore) async throws(StoreError) -> Found {
         let text = try await Container.read(base)
-        if let stub = ContainerStub(text) { return .sealed(SealedContainer(stub.uuid, base)) }
-        do throws(StoreError) {
-            try ContainerStub.refuseFormat(of: text)
-            // What is no stub is judged by who opens a plain container.
-            return .plain(try Container.open(text, in: base))
-        } catch {
+        do throws(StoreError) { return try judge(text, in: base) } catch {
             // Where the store does not say, what is wrong with the object is all that is known.
             guard error.code == .corrupt, (try? await KeyringStore.hasKeyring(in: base)) == true else { throw error }
             throw StoreError(.corrupt, key: ContainerStub.key, "\(error.detail); \(besideKeyring)")
         }
+    }
+
+    /// What the unfinished copy at a place is to be; `nil` where there is none.
+    ///
+    /// - Throws: ``StoreError`` as ``look(in:)``.
+    package static func unfinishedCopy(in base: any ObjectStore) async throws(StoreError) -> Found? {
+        guard let mark = try await CopyMark(in: base) else { return nil }
+        return try judge(mark.text, in: base)
+    }
+
+    private static func judge(_ text: [UInt8], in base: any ObjectStore) throws(StoreError) -> Found {
+        if let stub = ContainerStub(text) { return .sealed(SealedContainer(stub.uuid, base)) }
+        try ContainerStub.refuseFormat(of: text)
+        // What is no stub is judged by who opens a plain container.
+        return .plain(try Container.open(text, in: base))
     }
 
     private static let besideKeyring =
@@ -72,20 +82,21 @@ package struct SealedContainer: Sendable {
 
     // MARK: Creating
 
-    /// Creates a container: nothing is there before its last object, the stub.
+    /// Creates a container: nothing is there before its last object, the stub. A copy is created without it, and gets it
+    /// when it is complete; see ``CopyMark``.
     ///
     /// - Parameters:
     ///   - deviceName: At most 255 bytes.
     ///   - time: Nanoseconds since 1970.
-    ///   - keepsFounder: Whether this device is enrolled. Somebody must found the keyring; where nobody keeps his keys, he
-    ///     is revoked before the container is there.
+    ///   - isCopy: Whether it is to be a copy of another container. Then this device is not enrolled: somebody must found
+    ///     the keyring, and where nobody keeps his keys, he is revoked before the container is there.
     ///   - uuid: Not that of the identity: a copy of a container has the same, and a keyring of its own.
     /// - Returns: For the state of this device.
     /// - Throws: ``KeyringError``; with `store`, `preconditionFailed` where there is a container, or what is left of
     ///   one that was finished.
     package static func create(
         in base: any ObjectStore, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
-        deviceName: String, time: Int64, keepsFounder: Bool = true, uuid: UUID = UUID()
+        deviceName: String, time: Int64, isCopy: Bool = false, uuid: UUID = UUID()
     ) async throws(KeyringError) -> KeyringMemory {
         let container = SealedContainer(uuid, base)
         let author = KeyringChange.Author(device: UUID(), keys: DeviceKeys(), time: time)
@@ -103,11 +114,11 @@ package struct SealedContainer: Sendable {
         }
         try await container.rings.create(object, number: 1)
         let memory = KeyringMemory(chain, .device(author.device, keys: author.keys.bytes))
-        if !keepsFounder {
+        if isCopy {
             var founded = UnlockedContainer(base, chain, secrets, .device(memory))
             try await founded.change(time: time) { change throws(KeyringError) in try change.retireFounder() }
         }
-        try await container.createStub()
+        try await isCopy ? container.createMark() : container.createStub()
         return memory
     }
 
@@ -128,6 +139,11 @@ package struct SealedContainer: Sendable {
             // The write may have landed although it failed.
             guard let found = try? await Self.find(in: base), found.uuid == uuid else { throw .store(error) }
         }
+    }
+
+    private func createMark() async throws(KeyringError) {
+        let mark = CopyMark(Array(ContainerStub(uuid: uuid).text.utf8))
+        do throws(StoreError) { try await mark.create(in: base) } catch { throw .store(error) }
     }
 
     // MARK: Opening

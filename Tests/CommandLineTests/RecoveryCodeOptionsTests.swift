@@ -11,13 +11,36 @@ import Testing
     func `the file of a recovery code is removed after a failure, unless the store may have taken the code`(
         kind: DaemonError.Kind
     ) throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "recovery-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: file) }
-        let options = try RecoveryCodeOptions.parse(["--recovery-file", file])
-        let code = RecoveryCode()
-        try options.prepare(code)
-        options.discard(after: DaemonError(kind, "why"))
-        let text = try? String(contentsOfFile: file, encoding: .utf8)
-        #expect(text == (kind == .unreachable ? "\(code.text)\n" : nil))
+        let pending = try prepare()
+        pending.discard(after: DaemonError(kind, "why"))
+        #expect(text == (kind == .unreachable ? "\(pending.code.text)\n" : nil))
+    }
+
+    @Test func `the file of an interrupted creation is taken up by the next one, and never removed`() throws {
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let first = try prepare().code
+        let again = try prepare(takingUp: true)
+        #expect(again.code == first)
+        again.discard(after: DaemonError(.failed, "why"))
+        #expect(text == "\(first.text)\n")
+        // A code that replaces another one is always new.
+        #expect(throws: CommandFailure.self) { try prepare() }
+        // Nor is what others could read, or is no code.
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        #expect(throws: CommandFailure.self) { try prepare(takingUp: true) }
+        for text in ["", "x", String(first.text.dropLast()), String(repeating: "A", count: 300)] {
+            try Data(text.utf8).write(to: URL(filePath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            #expect(throws: CommandFailure.self) { try prepare(takingUp: true) }
+        }
+    }
+
+    private let file = FileManager.default.temporaryDirectory.appending(path: "recovery-\(UUID().uuidString)").path
+
+    private var text: String? { try? String(contentsOfFile: file, encoding: .utf8) }
+
+    private func prepare(takingUp takesUp: Bool = false) throws -> PendingRecoveryCode {
+        try RecoveryCodeOptions.parse(["--recovery-file", file]).prepare(takingUp: takesUp)
     }
 }

@@ -31,18 +31,19 @@ package struct CopySession: Sendable {
         source = try await RemoteContainer.open(sourceLocation, unlocking: unlocking)
         if try await !Self.exists(targetLocation) {
             switch try making() {
-            case .plain: try await RemoteContainer.create(at: targetLocation, identity: source.identity)
+            case .plain:
+                try await RemoteContainer.create(at: targetLocation, identity: source.identity, isCopy: true)
             case .encrypted(let passphrase, let recovery, let deviceName):
                 _ = try await RemoteContainer.createEncrypted(
                     at: targetLocation, identity: source.identity, passphrase: passphrase, recovery: recovery,
-                    deviceName: deviceName, enrolsDevice: false)
+                    deviceName: deviceName, isCopy: true)
                 try whenCreated()
                 let person = Unlocking(isExpected: true) { _ throws(DaemonError) in .passphrase(passphrase) }
-                target = try await RemoteContainer.open(targetLocation, unlocking: person)
+                target = try await RemoteContainer.open(targetLocation, unlocking: person, isCopy: true)
                 return
             }
         }
-        target = try await RemoteContainer.open(targetLocation, unlocking: targetUnlocking)
+        target = try await RemoteContainer.open(targetLocation, unlocking: targetUnlocking, isCopy: true)
         // A copy has a keyring of its own.
         if let keyring = source.unlocked?.newest.container, keyring == target.unlocked?.newest.container {
             throw Self.isSource(targetLocation)
@@ -59,10 +60,12 @@ package struct CopySession: Sendable {
         DaemonError(.usage, "\(location.url) is the source itself; choose an empty place")
     }
 
+    /// Whether there is a container, or a copy that has begun.
     private static func exists(_ location: ContainerLocation) async throws(DaemonError) -> Bool {
-        guard location.mayBeContainer else { return false }
         do throws(StoreError) {
             let store = try location.openStore(createIfMissing: false)
+            if try await CopyMark(in: store) != nil { return true }
+            guard location.mayBeContainer else { return false }
             _ = try await store.head(.container("container.json"))
             return true
         } catch {
@@ -84,12 +87,22 @@ package struct CopySession: Sendable {
         return (report, try await TemporarySession(target, deviceName: deviceName).check())
     }
 
+    private func finish() async throws(ContainerCopy.Failure) {
+        do throws(StoreError) {
+            try await CopyMark.finish(in: try target.location.openStore(createIfMissing: false))
+        } catch {
+            throw ContainerCopy.Failure(side: .target, error: error)
+        }
+    }
+
     private func copy() async throws(DaemonError) -> ContainerCopy.Report {
         let scratch = TemporarySession.scratchDirectory
         do throws(ContainerCopy.Failure) {
-            return try await ContainerCopy(
+            let report = try await ContainerCopy(
                 from: source.container.store, to: target.container.store, scratch: scratch
             ).run()
+            try await finish()
+            return report
         } catch {
             switch error.side {
             case .source: throw DaemonError(error.error, url: source.url)

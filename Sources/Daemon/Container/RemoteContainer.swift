@@ -23,13 +23,20 @@ package struct RemoteContainer: Sendable {
 
     var isEncrypted: Bool { container.store is SealedStore }
 
+    /// - Parameter isCopy: Whether it is begun as a copy: then it is a container when that is finished.
     /// - Throws: ``DaemonError`` with `cannotCreate` within another container: its garbage collection would see the
     ///   objects of both.
-    package static func create(at location: ContainerLocation, identity: ContainerIdentity) async throws(DaemonError) {
+    package static func create(
+        at location: ContainerLocation, identity: ContainerIdentity, isCopy: Bool = false
+    ) async throws(DaemonError) {
         try await refuseInside(location)
         do throws(StoreError) {
             let store = try location.openStore(createIfMissing: true)
-            try await Container.create(in: store, identity: identity)
+            if isCopy {
+                try await CopyMark.begin(in: store, identity: identity)
+            } else {
+                try await Container.create(in: store, identity: identity)
+            }
         } catch {
             throw DaemonError(error, url: location.url)
         }
@@ -37,12 +44,13 @@ package struct RemoteContainer: Sendable {
 
     /// Creates an encrypted container.
     ///
-    /// - Parameter enrolsDevice: Whether this device is enrolled; otherwise only the passphrase and the code open it.
+    /// - Parameter isCopy: Whether it is begun as a copy: then this device is not enrolled, and only the passphrase and the
+    ///   code open it.
     /// - Returns: For the state of this device; see ``StateDirectory/record(_:)``.
     /// - Throws: As ``create(at:identity:)``.
     package static func createEncrypted(
         at location: ContainerLocation, identity: ContainerIdentity, passphrase: Passphrase, recovery: RecoveryCode,
-        deviceName: String, enrolsDevice: Bool = true
+        deviceName: String, isCopy: Bool = false
     ) async throws(DaemonError) -> KeyringMemory {
         try await refuseInside(location)
         let store: any ObjectStore
@@ -52,7 +60,7 @@ package struct RemoteContainer: Sendable {
         do throws(KeyringError) {
             return try await SealedContainer.create(
                 in: store, identity: identity, passphrase: passphrase,
-                recovery: recovery, deviceName: deviceName, time: ContainerKeys.now, keepsFounder: enrolsDevice)
+                recovery: recovery, deviceName: deviceName, time: ContainerKeys.now, isCopy: isCopy)
         } catch {
             throw DaemonError(error, url: location.url)
         }
@@ -83,15 +91,17 @@ package struct RemoteContainer: Sendable {
     ///   - state: Where to look first for what opens an encrypted container; then in all states of this user.
     ///   - unlocking: Asks for it when there is nothing.
     ///   - link: An artificial slowdown of the link to the store.
+    ///   - isCopy: Whether it may be an unfinished copy.
     package static func open(
         _ location: ContainerLocation, state: StateDirectory? = nil, unlocking: Unlocking = .refused,
-        link: DaemonOptions.Link? = nil
+        link: DaemonOptions.Link? = nil, isCopy: Bool = false
     ) async throws(DaemonError) -> RemoteContainer {
         let (control, metrics) = (LinkControl(link?.settings ?? LinkSettings()), MetricRegistry())
         let found: SealedContainer.Found
         do throws(StoreError) {
             let store = control.conditioning(try location.openStore(createIfMissing: false, metrics: metrics))
-            found = try await SealedContainer.examine(store)
+            let copy = isCopy ? try await SealedContainer.unfinishedCopy(in: store) : nil
+            if let copy { found = copy } else { found = try await SealedContainer.examine(store) }
         } catch {
             throw DaemonError(error, url: location.url)
         }

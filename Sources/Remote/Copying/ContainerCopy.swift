@@ -6,7 +6,8 @@ import Synchronization
 /// Copies what a container holds into another store, with its whole history, and reads back what it has written.
 ///
 /// The log is copied in its order, after the packs that it refers to: at every moment the target is the source as it was
-/// at an earlier commit. So a copy that was interrupted is continued by the next one, which skips what is there.
+/// at an earlier commit. So a copy that was interrupted is continued by the next one, which skips what is there. It is a
+/// container when all is there; see ``CopyMark``.
 ///
 /// Of what is there the length is compared. A copy that wrote it has read it back: what it cannot read back, it deletes again.
 package struct ContainerCopy: Sendable {
@@ -27,6 +28,11 @@ package struct ContainerCopy: Sendable {
 
         package let side: Side
         package let error: StoreError
+
+        package init(side: Side, error: StoreError) {
+            self.side = side
+            self.error = error
+        }
     }
 
     /// How many packs are copied at once: 4.

@@ -112,7 +112,7 @@ package struct Container: Sendable {
     }
 
     /// Writes `probe/UUID` twice and removes it.
-    private static func probe(_ store: any ObjectStore, name: UUID) async throws(StoreError) {
+    static func probe(_ store: any ObjectStore, name: UUID) async throws(StoreError) {
         let key = "probe/\(name.uuidString.lowercased())"
         let body = Body.bytes(Array("probe".utf8))
         do throws(StoreError) {

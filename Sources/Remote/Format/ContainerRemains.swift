@@ -24,10 +24,13 @@ package struct ContainerRemains: Sendable {
     private let places: [String]
     /// Whether they may be no more than what the creation of an encrypted container leaves when it is interrupted.
     private let isUnfinished: Bool
+    /// Whether they are those of a copy that is to be continued.
+    private let isCopy: Bool
 
-    package init(places: [String], isUnfinished: Bool = false) {
+    package init(places: [String], isUnfinished: Bool = false, isCopy: Bool = false) {
         self.places = places
         self.isUnfinished = isUnfinished
+        self.isCopy = isCopy
     }
 
     /// Looks for them, with a request for each prefix.
@@ -40,6 +43,7 @@ package struct ContainerRemains: Sendable {
             if try await !store.list(prefix: prefix, after: nil, limit: 1).isEmpty { places.append(prefix) }
         }
         guard !places.isEmpty else { return nil }
+        if try await CopyMark(in: store) != nil { return ContainerRemains(places: places, isCopy: true) }
         let isUnfinished = places == [keyrings] ? try await areFirst(store) : false
         return ContainerRemains(places: places, isUnfinished: isUnfinished)
     }
@@ -79,6 +83,12 @@ package struct ContainerRemains: Sendable {
     ///
     /// - Returns: A ``StoreError`` with `notFound`, or `preconditionFailed` where one was to be created.
     package func error(creating isCreating: Bool) -> StoreError {
+        let code: StoreError.Code = isCreating ? .preconditionFailed : .notFound
+        if isCopy {
+            return StoreError(
+                code, key: Container.key, CopyMark.sentence + (isCreating ? ", or choose an empty place" : ""),
+                remedy: .putBackDescription)
+        }
         let isEncrypted = places.contains(Self.keyrings)
         let kind = isEncrypted ? "an encrypted container" : "a container"
         var remedies = ["put it back from a backup"]
@@ -86,7 +96,7 @@ package struct ContainerRemains: Sendable {
         if isUnfinished { remedies.append("repeat its creation if that was interrupted") }
         if isCreating { remedies.append("choose an empty place") }
         return StoreError(
-            isCreating ? .preconditionFailed : .notFound, key: Container.key,
+            code, key: Container.key,
             "there are objects of \(kind) in \(places.joined(separator: ", ")), but \(Container.key) is missing: "
                 + remedies.joined(separator: ", or "),
             remedy: .putBackDescription)

@@ -395,28 +395,21 @@ class Copy(Case):
         self.name = f"copy-{self.serial}"
         self.target = "file://" + self.trial.path(self.name)
 
-    def copying(self, code: str) -> list[str]:
-        return [
-            "container", "copy", self.trial.url, self.target, "--encrypt", "--new-passphrase-file", self.words,
-            "--recovery-file", self.trial.path(code),
-        ]  # fmt: skip
-
     @property
     def arguments(self) -> list[str]:
-        return self.copying(f"code-{self.serial}")
+        return [
+            "container", "copy", self.trial.url, self.target, "--encrypt", "--new-passphrase-file", self.words,
+            "--recovery-file", self.trial.path(f"code-{self.serial}"),
+        ]  # fmt: skip
 
     def interrupted(self) -> None:
-        self.exists = os.path.exists(self.trial.path(f"{self.name}/container.json"))
-        if self.exists and not self.trial.opens(self.trial.path(f"code-{self.serial}"), self.target):
+        whole = os.path.exists(self.trial.path(f"{self.name}/container.json"))
+        if whole and not self.trial.opens(self.trial.path(f"code-{self.serial}"), self.target):
             raise AssertionError("the recovery code does not open the copy")
         self.trial.works("A")
 
-    def complete(self) -> None:
-        self.trial.run("A", *self.copying(f"other-code-{self.serial}"))
-
     def completed(self) -> None:
-        kind = "" if self.exists else "other-"
-        for secret in self.words, self.trial.path(f"{kind}code-{self.serial}"):
+        for secret in self.words, self.trial.path(f"code-{self.serial}"):
             self.trial.restored(secret, self.name)
         self.trial.works(f"B{self.serial}", "--passphrase-file", self.words, url=self.target)
 

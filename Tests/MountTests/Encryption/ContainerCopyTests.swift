@@ -187,5 +187,60 @@ extension RealMount {
                 }
             }
         }
+
+        @Test(.needsDirectory, arguments: [false, true])
+        func `a copy is a container when it is complete, and is continued by the same command until then`(
+            isEncrypted: Bool
+        ) async throws {
+            try await MountedContainer.with(isEncrypted: false) { container in
+                let (a, directory) = (container.a, container.directory)
+                try await Command.script(#"cd "$1"; seq 500000 > f; echo more > g"#, a.point)
+                try await a.sync()
+                try await a.unmount()
+                try "a new passphrase\n".write(toFile: directory + "/new", atomically: true, encoding: .utf8)
+                let (copy, url) = (directory + "/copy", "file://\(directory)/copy")
+                let secret = ["--passphrase-file", directory + "/new"]
+                func run(_ arguments: [String]) async throws -> Command {
+                    try await Command.run(
+                        [container.binary] + arguments, limit: .seconds(60), environment: container.environment)
+                }
+                let copying =
+                    ["container", "copy", container.url, url]
+                    + (isEncrypted
+                        ? [
+                            "--encrypt", "--new-passphrase-file", directory + "/new", "--recovery-file",
+                            directory + "/code",
+                        ]
+                        : [])
+                // As it is when it is killed before its last commit.
+                #expect(try await run(copying).succeeded)
+                try await Command.script(
+                    #"cd "$1"; mv container.json copying.json; rm "log/$(ls log | tail -1)""#, copy)
+                let sentence = "there is an unfinished copy of a container: repeat dewpoint container copy to finish it"
+                let mount = try await run(
+                    ["mount", url, directory + "/none", "--state", directory + "/none-state"]
+                        + (isEncrypted ? secret : []))
+                #expect(mount.status == 66)
+                #expect(mount.errors == "dewpoint: the container at \(url) is incomplete: \(sentence)\n")
+                let creation = try await run(["container", "create", url, "--id", "iCloud.a.b"])
+                #expect(creation.status == 73)
+                #expect(creation.errors.hasSuffix("\(sentence), or choose an empty place\n"), "\(creation.errors)")
+                let restored = try await Command.run(
+                    [Requirement.python, Requirement.sources + "/scripts/restore.py", copy, directory + "/out"]
+                        + (isEncrypted ? secret : []), limit: .seconds(60))
+                #expect(restored.status == 1)
+                #expect(restored.errors.contains("has an unfinished copy of a container"), "\(restored.errors)")
+
+                let finished = try await run(copying)
+                #expect(finished.succeeded, "\(finished.errors)")
+                #expect(FileManager.default.fileExists(atPath: copy + "/container.json"))
+                #expect(!FileManager.default.fileExists(atPath: copy + "/copying.json"))
+                try await container.dewpoint(
+                    ["container", "export", url, directory + "/all"] + (isEncrypted ? secret : []))
+                try await Command.script(#"seq 500000 | cmp - "$1/all/f"; grep -qx more "$1/all/g""#, directory)
+                guard isEncrypted else { return }
+                try await container.dewpoint(["key", "list", url, "--passphrase-file", directory + "/code"])
+            }
+        }
     }
 }

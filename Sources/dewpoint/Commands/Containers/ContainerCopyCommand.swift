@@ -71,8 +71,7 @@ struct ContainerCopyCommand: AsyncParsableCommand {
             region: targetRegion ?? (isBucket ? bucket.region : nil))
         var new = PassphraseOptions()
         new.passphraseFile = newPassphraseFile
-        let code = RecoveryCode()
-        var isCodePending = false
+        var pending: PendingRecoveryCode?
         let session: CopySession
         do {
             session = try await CopySession(
@@ -81,15 +80,15 @@ struct ContainerCopyCommand: AsyncParsableCommand {
             ) {
                 guard encrypt else { return .plain }
                 let words = try new.newPassphrase(takesEnvironment: false)
-                try recovery.prepare(code)
-                isCodePending = true
-                return .encrypted(passphrase: words, recovery: code, deviceName: MountPlan.hostName())
+                let code = try recovery.prepare(takingUp: true)
+                pending = code
+                return .encrypted(passphrase: words, recovery: code.code, deviceName: MountPlan.hostName())
             } whenCreated: {
-                try recovery.giveOut(code)
-                isCodePending = false
+                try pending?.giveOut()
+                pending = nil
             }
         } catch {
-            if isCodePending { recovery.discard(after: error) }
+            pending?.discard(after: error)
             throw explained(error)
         }
         let (report, problems) = try await session.run(deviceName: MountPlan.hostName())

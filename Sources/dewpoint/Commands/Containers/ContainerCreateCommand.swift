@@ -101,18 +101,18 @@ struct ContainerCreateCommand: AsyncParsableCommand {
     private func createEncrypted(_ identity: ContainerIdentity, at location: ContainerLocation) async throws {
         CoreDumps.forbid()
         let words = try passphrase.newPassphrase()
-        let code = RecoveryCode()
-        try recovery.prepare(code)
+        let recovery = try recovery.prepare(takingUp: true)
         let memory: KeyringMemory
         do {
             memory = try await RemoteContainer.createEncrypted(
-                at: location, identity: identity, passphrase: words, recovery: code, deviceName: MountPlan.hostName())
+                at: location, identity: identity, passphrase: words, recovery: recovery.code,
+                deviceName: MountPlan.hostName())
         } catch {
             recovery.discard(after: error)
             throw error
         }
         // Before anything else may fail: nobody knows it again.
-        try recovery.giveOut(code)
+        try recovery.giveOut()
         let state = StateDirectory(container: identity.id, environment: ProcessInfo.processInfo.environment)
         do throws(DaemonError) {
             try state.keep(memory, of: identity, at: location)

@@ -12,15 +12,14 @@ struct KeyRecoveryCommand: AsyncParsableCommand {
 
     func run() async throws {
         var keys = try await place.keys()
-        let code = RecoveryCode()
-        try recovery.prepare(code)
+        let recovery = try recovery.prepare()
         do {
-            try await keys.change { change throws(KeyringError) in try change.replace(with: .recovery(code)) }
+            try await keys.change { change throws(KeyringError) in try change.replace(with: .recovery(recovery.code)) }
         } catch {
             recovery.discard(after: error)
             throw error
         }
-        try recovery.giveOut(code)
+        try recovery.giveOut()
         print("the recovery code was replaced")
     }
 }
