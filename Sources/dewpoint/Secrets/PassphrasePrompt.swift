@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Linux
 
 /// The terminal of whoever runs the command, even where standard input and output are something else.
 enum PassphrasePrompt {
@@ -14,7 +15,9 @@ enum PassphrasePrompt {
     /// - Returns: `nil` without a terminal.
     static func ask(_ question: String) throws -> String? {
         guard hasTerminal else { return nil }
-        // Of the C library, which restores the terminal whatever happens; see getpass(3).
+        let cleanup = try Self.restoringTerminal()
+        defer { cleanup?.end() }
+        // Of the C library; it takes the keys for signals as letters, and a signal of another program ends it with echo off.
         guard let text = getpass("\(question): ") else {
             throw CommandFailure(.failed, "nothing was entered; nothing was changed")
         }
@@ -24,6 +27,17 @@ enum PassphrasePrompt {
         guard !answer.contains(3) else { throw CommandFailure(.failed, "cancelled; nothing was changed") }
         guard !answer.isEmpty else { throw CommandFailure(.usage, "nothing was entered; nothing was changed") }
         return try PassphraseText.decode(answer, from: "what was entered")
+    }
+
+    /// A shell whose terminal stays without echo shows nothing of what is typed.
+    private static func restoringTerminal() throws -> SignalCleanup? {
+        let terminal = try Descriptor("/dev/tty", O_RDWR | O_NOCTTY)
+        var settings = termios()
+        guard tcgetattr(terminal.rawValue, &settings) == 0 else { return nil }
+        return SignalCleanup { [settings] in
+            var settings = settings
+            tcsetattr(terminal.rawValue, TCSANOW, &settings)
+        }
     }
 
     /// - Returns: Whether there is a terminal that shows it.

@@ -8,7 +8,9 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
+import termios
 import time
 
 SECONDS_PER_COMMAND = 30
@@ -41,6 +43,23 @@ def converse(arguments: list[str], answers: list[tuple[str, str]]) -> tuple[int,
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown
 
 
+def echoes_after(arguments: list[str], question: str, number: int) -> bool:
+    """Whether a terminal shows what is typed when a signal has ended a command that asked there."""
+    master, terminal = pty.openpty()
+    child = os.fork()
+    if child == 0:
+        os.login_tty(terminal)
+        os.execv(arguments[0], arguments)
+    shown, end = "", time.monotonic() + SECONDS_PER_COMMAND
+    while question not in shown and time.monotonic() < end:
+        shown += os.read(master, 4096).decode()
+    time.sleep(0.2)
+    expect(not termios.tcgetattr(terminal)[3] & termios.ECHO, "the question is asked with echo")
+    os.kill(child, number)
+    expect(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -number, number)
+    return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+
+
 def expect(condition: bool, what: object) -> None:
     if not condition:
         sys.exit(f"unexpected: {what!r}")
@@ -59,6 +78,8 @@ def main() -> None:
     # Bytes that are not UTF-8.
     status, shown = converse(mount, [(question, "ab\udcff\udcfe correct\n")])
     expect(status == 64 and "what was entered is not UTF-8" in shown, (status, shown))
+    for number in signal.SIGTERM, signal.SIGHUP:
+        expect(echoes_after(mount, question, number), f"no echo after {number}")
     status, shown = converse(mount, [(question, passphrase + "\n")])
     expect(status == 0 and passphrase not in shown, (status, shown))
 
