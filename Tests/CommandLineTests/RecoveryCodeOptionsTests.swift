@@ -29,11 +29,16 @@ import Testing
         // Nor is what others could read, or is no code.
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
         #expect(throws: CommandFailure.self) { try prepare(takingUp: true) }
-        for text in ["", "x", String(first.text.dropLast()), String(repeating: "A", count: 300)] {
+        for text in ["\n", "x", String(first.text.dropLast()), String(repeating: "A", count: 300)] {
             try Data(text.utf8).write(to: URL(filePath: file))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
             #expect(throws: CommandFailure.self) { try prepare(takingUp: true) }
         }
+        // Killed between making the file and writing into it.
+        try Data().write(to: URL(filePath: file))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let written = try prepare(takingUp: true).code
+        #expect(text == "\(written.text)\n")
     }
 
     private let file = FileManager.default.temporaryDirectory.appending(path: "recovery-\(UUID().uuidString)").path

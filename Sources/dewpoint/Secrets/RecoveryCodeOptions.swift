@@ -30,7 +30,7 @@ struct RecoveryCodeOptions: ParsableArguments {
         do throws(FileError) {
             try Self.write(code, to: recoveryFile)
         } catch {
-            if takesUp, error.errno == EEXIST, let found = Self.code(in: recoveryFile) {
+            if takesUp, error.errno == EEXIST, let found = Self.code(in: recoveryFile, otherwise: code) {
                 CommandFailure.say(
                     "\(recoveryFile) has a recovery code, as a command that was interrupted leaves it: this is the code"
                 )
@@ -47,24 +47,30 @@ struct RecoveryCodeOptions: ParsableArguments {
     private static func write(_ code: RecoveryCode, to path: String) throws(FileError) {
         let file = try Descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
         do throws(FileError) {
-            try [UInt8]("\(code.text)\n".utf8).withBytes { bytes throws(FileError) in try file.append(bytes) }
-            try file.synchronize()
-            try Descriptor(URL(filePath: path).deletingLastPathComponent().path).synchronize()
+            try write(code, to: file, path)
         } catch {
             unlink(path)
             throw error
         }
     }
 
+    private static func write(_ code: RecoveryCode, to file: Descriptor, _ path: String) throws(FileError) {
+        try [UInt8]("\(code.text)\n".utf8).withBytes { bytes throws(FileError) in try file.append(bytes) }
+        try file.synchronize()
+        try Descriptor(URL(filePath: path).deletingLastPathComponent().path).synchronize()
+    }
+
     /// The longest file that is read: 256 bytes.
     private static let byteLimit = 256
 
+    /// - Parameter new: Written where the file is empty.
     /// - Returns: `nil` unless the file has a code, and nobody else could read it.
-    private static func code(in path: String) -> RecoveryCode? {
-        guard let file = try? Descriptor(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let status = try? file.status(),
+    private static func code(in path: String, otherwise new: RecoveryCode) -> RecoveryCode? {
+        guard let file = try? Descriptor(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK), let status = try? file.status(),
             status.kind == S_IFREG, status.mode & 0o077 == 0, status.owner == geteuid(), status.size <= Self.byteLimit,
             let bytes = try? file.read(byteCount: Int(status.size), at: 0)
         else { return nil }
+        if bytes.isEmpty { return (try? write(new, to: file, path)).map { new } }
         return RecoveryCode(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
     }
 }
