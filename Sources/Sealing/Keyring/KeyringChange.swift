@@ -47,7 +47,11 @@ package struct KeyringChange: Sendable {
 
     /// - Throws: ``KeyringError`` with `refused` when this device may not change the keyring.
     package init(of chain: KeyringChain, secrets: RingSecrets, author: Author) throws(KeyringError) {
-        guard let member = chain.newest.member(author.device), member.mayWrite else {
+        let member = chain.newest.member(author.device)
+        if let member, member.role == .person, member.revokedAt != nil {
+            throw .refused("the passphrase or recovery code was replaced meanwhile; repeat this with the new one")
+        }
+        guard let member, member.mayWrite else {
             throw .refused("only a device that may write can change the keyring: do it on one of those")
         }
         self.chain = chain
