@@ -914,6 +914,15 @@ class History:
         self.find_highest(self.places)
         return None
 
+    def later_without(self, entry: Entry) -> str | None:
+        """The first commit behind a snapshot that was written when its signer was revoked."""
+        for (number, is_snapshot), version in zip(self.places or [], self.versions):
+            if is_snapshot or number <= entry.number or not version:
+                continue
+            if self.authority.was_revoked(entry.signer, version) and self.entry(commit_key(number)) is not None:
+                return commit_key(number)
+        return None
+
     def contradicts(self, entry: Entry, version: int, is_snapshot: bool) -> bool:
         """Whether something before, under this version, is a witness."""
         return version > entry.version and (not is_snapshot or self.authority.was_revoked(entry.signer, version))
@@ -1622,6 +1631,11 @@ class Restore:
             previous = identifier(commit, "previous") if commit.get("previous") is not None else None
             if previous is not None and previous != self.nonce:
                 raise Damage(f"{key}: it is signed by {name}, which was revoked, and {after} is not based on it")
+        later = container.history.later_without(entry) if entry is not None else None
+        if later is not None:
+            # It may be all that there is: what is restored is to be looked at.
+            self.damaged(f"{key} is signed by {name}, which was revoked before {later}: it may be made up")
+            return
         self.note(f"{key} is signed by {name}, which was revoked: nothing else shows what was in the container then")
 
     def read_rows(self, database: sqlite3.Connection, number: int) -> dict[str, Item]:

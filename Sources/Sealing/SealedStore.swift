@@ -66,7 +66,8 @@ package struct SealedStore: ObjectStore {
             guard range == nil else {
                 throw StoreError(.invalid, key: key, "what is signed as a whole is read as a whole")
             }
-            return try await endorsed(key, at: place, history)
+            let endorsed = try await endorsed(key, at: place, history, reading)
+            return ByteStream(key: key) { () async throws(StoreError) in try await endorsed.pull() }
         }
         guard let range = range?.clamped(to: 0..<SealedLayout.byteLimit) else {
             return try await whole(key, try await load(key, nil))
@@ -77,14 +78,12 @@ package struct SealedStore: ObjectStore {
 
     /// A commit or a snapshot, which was signed.
     private func endorsed(
-        _ key: String, at place: SealedHistory.Place, _ history: SealedHistory
-    ) async throws(StoreError) -> ByteStream {
+        _ key: String, at place: SealedHistory.Place, _ history: SealedHistory, _ reading: SealedHistory.Reading?
+    ) async throws(StoreError) -> EndorsedStream {
         let sealed = HashedStream(try await load(key, nil))
         let source = ByteStream(key: key) { () async throws(StoreError) in try await sealed.pull() }
-        let endorsed = EndorsedStream(
-            try await whole(key, source), from: sealed, history, at: place, key: key,
-            read: { key throws(StoreError) in try await read(key) })
-        return ByteStream(key: key) { () async throws(StoreError) in try await endorsed.pull() }
+        return EndorsedStream(
+            try await whole(key, source), from: sealed, history, at: place, key: key, read: reading)
     }
 
     private func whole(_ key: String, _ source: ByteStream) async throws(StoreError) -> ByteStream {
@@ -213,13 +212,32 @@ package struct SealedStore: ObjectStore {
         of body: Body, at place: SealedHistory.Place?, key: String
     ) async throws(StoreError) -> Endorsement? {
         guard let history, let place, body.byteCount > 0 else { return nil }
-        return try await history.endorsement(of: body, at: place, key: key) { key throws(StoreError) in
-            try await read(key)
+        return try await history.endorsement(of: body, at: place, key: key, read: reading)
+    }
+
+    private var reading: SealedHistory.Reading {
+        SealedHistory.Reading(
+            note: { key throws(StoreError) in try await note(key) },
+            ring: { key throws(StoreError) in try await ring(of: key) })
+    }
+
+    private func ring(of key: String) async throws(StoreError) -> Int? {
+        guard let history, let place = SealedHistory.place(key) else { return nil }
+        do throws(StoreError) {
+            let object = try await endorsed(key, at: place, history, nil)
+            while try await object.pull() != nil {}
+            return object.ring
+        } catch {
+            switch error.code {
+            case .notFound: return nil
+            case .corrupt, .invalid: return 0
+            case .preconditionFailed, .throttled, .unavailable, .denied, .full, .cancelled: throw error
+            }
         }
     }
 
     /// Has the history see an object.
-    private func read(_ key: String) async throws(StoreError) -> SealedHistory.Found {
+    private func note(_ key: String) async throws(StoreError) -> SealedHistory.Found {
         do throws(StoreError) {
             let object = try await get(.container(key), range: nil)
             var isEmpty = true
@@ -346,6 +364,35 @@ package struct SealedStore: ObjectStore {
     package func verifyDescription() async throws(StoreError) {
         try await ContainerStub(uuid: keys.container).verify(in: base)
         try await source.verify()
+    }
+
+    package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool {
+        guard let history, history.hasFormerMembers, SealedHistory.place(key) != nil else { return false }
+        let start = try await first(0..<Int64(Endorsement.byteCount), of: key).collect(upTo: Endorsement.byteCount)
+        return Endorsement(bytes: start).map { !history.mayWrite($0.signer) } ?? false
+    }
+
+    package func keyProblems() async throws(StoreError) -> [String] {
+        var problems = try await source.problems()
+        do throws(StoreError) { try await ContainerStub(uuid: keys.container).verify(in: base) } catch {
+            problems.append(try Self.problem(error))
+        }
+        do throws(StoreError) {
+            _ = try await get(.container(SealingKeys.description), range: nil).collect(upTo: Self.descriptionLimit)
+        } catch {
+            problems.append(try Self.problem(error))
+        }
+        return problems
+    }
+
+    /// The longest description that is read: 64 KiB.
+    private static let descriptionLimit = 64 << 10
+
+    private static func problem(_ error: StoreError) throws(StoreError) -> String {
+        switch error.code {
+        case .notFound, .corrupt, .invalid: "\(error.key): \(error.detail.isEmpty ? "it is missing" : error.detail)"
+        case .preconditionFailed, .throttled, .unavailable, .denied, .full, .cancelled: throw error
+        }
     }
 
     // MARK: Keys

@@ -16,6 +16,11 @@ package protocol SealingKeySource: Sendable {
     ///
     /// - Throws: ``StoreError`` with `corrupt`.
     func verify() async throws(StoreError)
+
+    /// Looks at all that they came from.
+    ///
+    /// - Returns: What is wrong with it, in sentences.
+    func problems() async throws(StoreError) -> [String]
 }
 
 /// Keys that never change.
@@ -24,4 +29,5 @@ extension SealingKeys: SealingKeySource {
     package func renew() {}
     package func renewIfOld() {}
     package func verify() {}
+    package func problems() -> [String] { [] }
 }

@@ -112,6 +112,18 @@ package final class SyncEngine: Sendable {
     package func check(readingBytes: Bool = false) async throws(FileError) -> [String] {
         try await ContainerCheck(replica: replica, store: PackStore(store: store)).run(readingBytes: readingBytes)
             + LogCheck(replica: replica, store: store).run(readingAll: readingBytes)
-            + snapshots.check(readingAll: readingBytes)
+            + snapshots.check(readingAll: readingBytes) + checkDescription()
+    }
+
+    /// What would keep a new device from opening the container.
+    private func checkDescription() async throws(FileError) -> [String] {
+        do throws(StoreError) {
+            if store.isSealed { return try await store.keyProblems() }
+            _ = try await Container.open(in: store)
+            return []
+        } catch {
+            guard [.notFound, .corrupt, .invalid].contains(error.code) else { throw error.fileError }
+            return ["\(error.key): \(error.detail)"]
+        }
     }
 }

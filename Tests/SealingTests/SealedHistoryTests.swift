@@ -9,93 +9,9 @@ import Testing
 @testable import Sealing
 
 /// A store that would like devices to believe another history.
-@Suite struct SealedHistoryTests {
-    /// A member's device, with what it remembers.
-    private final class Device {
-        let memory: KeyringMemory
-        private let base: MemoryStore
-
-        init(_ memory: KeyringMemory, _ base: MemoryStore) {
-            self.memory = memory
-            self.base = base
-        }
-
-        /// As after a start: with the newest commit that it has seen, or without.
-        func start(newest: SealedHistory.Entry? = nil, description: Data? = nil) throws -> SealedStore {
-            let keyring = try OpenKeyring(memory, store: base, notebook: Forgetful())
-            return SealedStore(
-                base, keys: keyring, history: SealedHistory(keyring, notebook: Notebook(newest, description)))
-        }
-    }
-
-    private struct Notebook: HistoryNotebook {
-        let newest: SealedHistory.Entry?
-        let description: Data?
-
-        init(_ newest: SealedHistory.Entry?, _ description: Data?) {
-            self.newest = newest
-            self.description = description
-        }
-
-        func remember(_ newest: SealedHistory.Entry) {}
-        func remember(description: Data) {}
-    }
-
-    private struct Forgetful: KeyringNotebook {
-        func remember(_ memory: KeyringMemory) {}
-        func hasChanged() -> Bool { false }
-        func forget() {}
-    }
-
-    private let base = MemoryStore()
-    private let code = RecoveryCode()
-    private let identity = ContainerIdentity(
-        id: ContainerIdentifier("iCloud.org.dewpoint.Tests")!, uuid: UUID(), created: Timestamp(rawValue: 0),
-        settings: .init(name: "Tests", documentScopePublic: false, folderLevels: .any))
-
-    /// Anna's device, which has made the container.
-    private func anna() async throws -> Device {
-        let memory = try await SealedContainer.create(
-            in: base, identity: identity, passphrase: try Passphrase("correct horse"), recovery: code,
-            deviceName: "anna", time: 1)
-        return Device(memory, base)
-    }
-
-    private func open(_ device: Device) async throws -> UnlockedContainer {
-        try await #require(try await SealedContainer.find(in: base)).open(device.memory)
-    }
-
-    private func enrolled(_ name: String, _ role: Keyring.Role = .writer, by device: Device) async throws -> Device {
-        let enrolment = try await Enrolment(in: base, container: device.memory.container, name: name, time: 1)
-        var container = try await open(device)
-        #expect(try await Enrolment.accept(enrolment.code, role: role, in: &container, time: 2) == name)
-        return Device(try #require(try await enrolment.answer()), base)
-    }
-
-    private func commit(_ number: UInt64) -> String { SealedHistory.commitKey(number) }
-
-    private func write(_ number: UInt64, _ text: String, in store: SealedStore) async throws {
-        try await store.create(commit(number), .bytes(Array(text.utf8)))
-    }
-
-    private func read(_ key: String, in store: SealedStore) async throws -> String {
-        String(decoding: try await store.get(key, range: nil).collect(upTo: 1 << 20), as: UTF8.self)
-    }
-
-    private func stored(_ key: String) async throws -> [UInt8] {
-        try await base.get(key, range: nil).collect(upTo: 1 << 20)
-    }
-
-    private func reason(_ body: () async throws -> Void) async -> String? {
-        do {
-            try await body()
-            return nil
-        } catch let error as StoreError {
-            return error.detail
-        } catch {
-            return "\(error)"
-        }
-    }
+@Suite struct SealedHistoryTests: HistoryCase {
+    let base = MemoryStore()
+    let code = RecoveryCode()
 
     @Test func `commits of all who may write are read by all, also after a start`() async throws {
         let anna = try await anna()
@@ -207,63 +123,6 @@ import Testing
         func forget() {}
     }
 
-    /// Whoever was revoked, or knows a former passphrase, has keys of before, and may have the store.
-    @Test func `a snapshot that a revoked device makes up is refused`() async throws {
-        let anna = try await anna()
-        let ben = try await enrolled("ben", by: anna)
-        let here = try anna.start()
-        try await write(1, "one", in: here)
-        try await write(2, "two", in: try ben.start())
-        #expect(try await read(commit(2), in: here) == "two")
-        var container = try await open(anna)
-        let bensID = try #require(ben.memory.device)
-        try await container.change(time: 3) { change throws(KeyringError) in try change.revoke(bensID) }
-        try await write(3, "three", in: container.store)
-        #expect(try await read(commit(3), in: here) == "three")
-        let newest = SealedHistory.Entry(
-            number: 3, hash: KeyringObject.hash(try await stored(commit(3))), ring: 3)
-        let (known, new) = (try anna.start(newest: newest), try anna.start())
-        let author = try #require(ben.memory.author(at: 0))
-        let bens = HistorySigner(member: bensID, keys: author.keys, ring: try ben.memory.chain().pin)
-        let keys = try ben.memory.keys()
-        func forge(_ number: UInt64, predecessor: Data) async throws {
-            let (key, text) = (SealedHistory.snapshotKey(number), Array("nothing".utf8))
-            let endorsement = try Endorsement(
-                of: SHA256.hash(data: text), key: key, predecessor: predecessor, by: bens, container: keys.container)
-            try await SealedStore(base, keys: keys).put(key, .bytes(endorsement.bytes + text))
-        }
-        func refusal(_ number: UInt64, _ store: SealedStore) async -> String? {
-            await reason { _ = try await read(SealedHistory.snapshotKey(number), in: store) }
-        }
-        // Of the next commit, which is said to be trimmed.
-        try await forge(4, predecessor: Data(count: 32))
-        try await SealedStore(base, keys: keys).put(commit(4), .bytes([]))
-        for store in [here, known, new] {
-            #expect(await refusal(4, store) == "commit 4 was trimmed, although the one before it was not")
-        }
-        try await base.delete(commit(4))
-        // Of one that is there, and of which everybody sees the hash.
-        try await forge(3, predecessor: KeyringObject.hash(try await stored(commit(3))))
-        for store in [here, known, new, try anna.start()] {
-            #expect(await refusal(3, store) == "it was written under keyring 2, although keyring 3 was known before")
-        }
-        // Of one from before: it is not needed.
-        try await forge(2, predecessor: KeyringObject.hash(try await stored(commit(2))))
-        for store in [here, known, new, try anna.start()] {
-            #expect(await refusal(2, store) == "it is signed by a device that was revoked, and the log has all commits")
-        }
-        // All is said to be trimmed: who knows a commit knows under which keyring it was written.
-        try await forge(4, predecessor: Data(count: 32))
-        for number in 1...4 as ClosedRange<UInt64> {
-            try await SealedStore(base, keys: keys).put(commit(number), .bytes([]))
-        }
-        for store in [here, known] {
-            #expect(await refusal(4, store) == "it was written under keyring 2, although keyring 3 was known before")
-        }
-        // A new device can only know that the history ends before the revocation, as after a snapshot that Ben made then.
-        #expect(await refusal(4, try anna.start()) == nil)
-    }
-
     @Test func `a snapshot under a new keyring leaves commits good of who did not know it yet`() async throws {
         let anna = try await anna()
         let ben = try await enrolled("ben", by: anna)
@@ -282,40 +141,6 @@ import Testing
         #expect(try await read(commit(3), in: new) == "three")
         #expect(try await read(snapshot, in: here) == "tree")
         #expect(try await read(commit(3), in: here) == "three")
-    }
-
-    @Test func `a description that a revoked device has changed is refused by who knows another`() async throws {
-        let anna = try await anna()
-        let ben = try await enrolled("ben", by: anna)
-        let key = SealingKeys.description
-        let here = try anna.start()
-        let before = try await read(key, in: here)
-        var container = try await open(anna)
-        let bensID = try #require(ben.memory.device)
-        try await container.change(time: 3) { change throws(KeyringError) in try change.revoke(bensID) }
-        // So that a keyring with the revocation is known.
-        try await write(1, "one", in: container.store)
-        #expect(try await read(commit(1), in: here) == "one")
-        let author = try #require(ben.memory.author(at: 0))
-        let bens = HistorySigner(member: bensID, keys: author.keys, ring: try ben.memory.chain().pin)
-        let (keys, text) = (try ben.memory.keys(), Array("forged".utf8))
-        let endorsement = try Endorsement(
-            of: SHA256.hash(data: text), key: key, predecessor: Endorsement.noPredecessor, by: bens,
-            container: keys.container)
-        try await SealedStore(base, keys: keys).put(key, .bytes(endorsement.bytes + text))
-        let known = Data(SHA256.hash(data: Array(before.utf8)))
-        let later = try anna.start(description: known)
-        #expect(try await read(commit(1), in: later) == "one")
-        for store in [here, later] {
-            #expect(
-                await reason { _ = try await read(key, in: store) }
-                    == "it was changed by a device that was revoked; if that is right, set the quota again on a device that "
-                    + "took it over before: dewpoint container quota")
-        }
-        // What a device that was revoked has written before is read as ever.
-        try await SealedStore(base, keys: keys).delete(key)
-        try await here.put(key, .bytes(Array("of anna".utf8)))
-        #expect(try await read(key, in: later) == "of anna")
     }
 
     private func forgeAfter(
@@ -423,7 +248,7 @@ import Testing
         for entry in try await base.list(prefix: "", after: nil, limit: 1000) {
             try await copy.create(entry.key, .bytes(try await stored(entry.key)))
         }
-        let (here, there) = (try anna.start(), try Device(ben.memory, copy).start())
+        let (here, there) = (try anna.start(), try HistoryDevice(ben.memory, copy).start())
         for store in [here, there] { #expect(try await read(commit(1), in: store) == "one") }
         func told(_ number: UInt64, by store: SealedStore) -> CommitHint {
             CommitHint(

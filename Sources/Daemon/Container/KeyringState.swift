@@ -62,7 +62,7 @@ extension StateDirectory {
         try? JSONEncoder().encode(commit).write(to: URL(filePath: historyFile), options: .atomic)
     }
 
-    /// The SHA-256 of the description that this device has read.
+    /// The SHA-256 of the description that this device has read, and its number in 8 bytes.
     fileprivate var descriptionFile: String { "\(path)/description.sha256" }
 
     /// The one of these states that opens a container.
@@ -121,12 +121,14 @@ struct HistoryFile: HistoryNotebook {
 
     var newest: SealedHistory.Entry? { state.newestCommit }
     /// `nil` also where it cannot be read: then the next one is verified by its signature only.
-    var description: Data? { FileManager.default.contents(atPath: state.descriptionFile) }
+    var description: SeenDescription? {
+        FileManager.default.contents(atPath: state.descriptionFile).flatMap(SeenDescription.init)
+    }
 
     func remember(_ newest: SealedHistory.Entry) { state.record(newest) }
 
-    func remember(description: Data) {
-        try? description.write(to: URL(filePath: state.descriptionFile), options: .atomic)
+    func remember(description: SeenDescription) {
+        try? description.bytes.write(to: URL(filePath: state.descriptionFile), options: .atomic)
     }
 }
 

@@ -96,7 +96,7 @@ package struct ContainerCopy: Sendable {
             // The hash of its commit is known now.
             let snapshot = ObjectAddress.container(SnapshotStore.key(number))
             if snapshotKeys.contains(snapshot), knownSnapshots[snapshot] == nil {
-                report.count(try await copy(SnapshotStore.key(number)))
+                report.count(try await copySnapshot(SnapshotStore.key(number)))
             }
             report.commit = number
         }
@@ -212,6 +212,19 @@ package struct ContainerCopy: Sendable {
             }
         }
         return byteCount
+    }
+
+    /// - Returns: `nil` also for one that is signed by who was revoked since, which no new device would believe. Whether the
+    ///   copy has what a new device needs is looked at when it is complete.
+    private func copySnapshot(_ key: String) async throws(Failure) -> Int64? {
+        do throws(Failure) { return try await copy(key) } catch {
+            guard error.side == .source, error.error.code == .corrupt else { throw error }
+            let isFormer = try await side(.source) { () async throws(StoreError) in
+                try await source.isSignedByFormerMember(key)
+            }
+            guard isFormer else { throw error }
+            return nil
+        }
     }
 
     /// The most that is held in memory: 64 MiB, as of a commit.

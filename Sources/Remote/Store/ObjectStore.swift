@@ -78,6 +78,18 @@ package protocol ObjectStore: Sendable {
     /// - Throws: ``StoreError`` with `notFound` when it is missing, `corrupt` when it is not that of the container; in
     ///   both cases with what is wrong and what to do.
     func verifyDescription() async throws(StoreError)
+
+    /// Whether an object is signed by somebody who may not write any more, so that it is to be made again; its signature
+    /// is not verified. In a plain store nothing is signed.
+    ///
+    /// - Throws: ``StoreError`` with `notFound`, or `corrupt` when it cannot be read.
+    func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool
+
+    /// Looks whether what opens a sealed store is there as it was: a device goes on with the keys that it has, and nobody
+    /// else could follow.
+    ///
+    /// - Returns: What is not, in sentences.
+    func keyProblems() async throws(StoreError) -> [String]
 }
 
 extension ObjectStore {
@@ -85,6 +97,8 @@ extension ObjectStore {
     package var bodyCopyCount: Int { 0 }
     package func listedByteCount(_ byteCount: Int64, of key: String) -> Int64 { byteCount }
     package func verifyDescription() async throws(StoreError) {}
+    package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool { false }
+    package func keyProblems() async throws(StoreError) -> [String] { [] }
 
     /// Streams the bytes of an object of the container; as for an address.
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {

@@ -47,4 +47,10 @@ extension StoreDecorator {
     }
 
     package func verifyDescription() async throws(StoreError) { try await base("container.json").verifyDescription() }
+
+    package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool {
+        try await base(key).isSignedByFormerMember(key)
+    }
+
+    package func keyProblems() async throws(StoreError) -> [String] { try await base("container.json").keyProblems() }
 }

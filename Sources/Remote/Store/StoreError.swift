@@ -41,6 +41,8 @@ package struct StoreError: Error, Equatable, Sendable {
         case mendConnection
         /// The description of a container is missing where its other objects are.
         case putBackDescription
+        /// The log cannot be followed, but from a later snapshot.
+        case takeSnapshot
     }
 
     package init(

@@ -18,15 +18,16 @@ final class EndorsedStream: Sendable {
     private let history: SealedHistory
     private let place: SealedHistory.Place
     private let key: String
-    private let read: SealedHistory.Reading
+    private let read: SealedHistory.Reading?
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - source: The object as it was sealed: with its endorsement.
     ///   - sealed: What the source reads from.
+    ///   - read: `nil` where nothing but the signature is verified.
     init(
         _ source: ByteStream, from sealed: HashedStream, _ history: SealedHistory, at place: SealedHistory.Place,
-        key: String, read: @escaping SealedHistory.Reading
+        key: String, read: SealedHistory.Reading?
     ) {
         self.read = read
         self.source = source
@@ -57,9 +58,16 @@ final class EndorsedStream: Sendable {
         guard let endorsement = Endorsement(bytes: start) else {
             throw StoreError(.corrupt, key: key, "nobody has signed it")
         }
-        try await history.verify(endorsement, of: digest, hash: sealed.digest, at: place, key: key, read: read)
+        if let read {
+            try await history.verify(endorsement, of: digest, hash: sealed.digest, at: place, key: key, read: read)
+        } else {
+            try await history.verifySignature(endorsement, of: digest, key: key)
+        }
         return nil
     }
+
+    /// The version of the keyring that it names; 0 for an empty object. Verified when all was read.
+    var ring: Int { state.withLock { Endorsement(bytes: $0.start)?.ring.number ?? 0 } }
 }
 
 /// Hashes what passes.

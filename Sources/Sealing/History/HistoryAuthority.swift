@@ -25,6 +25,15 @@ package protocol HistoryAuthority: Sendable {
     /// Whether a member may write under the newest version that is known here.
     func mayWrite(_ member: UUID) -> Bool
 
+    /// Looks for a newer version.
+    func renew() async throws(StoreError)
+
+    /// Whether anybody was revoked in the newest version that is known here.
+    var hasFormerMembers: Bool { get }
+
+    /// Whether a member was revoked in a version of the keyring that is known here.
+    func isRevoked(_ member: UUID, under ring: Int) -> Bool
+
     /// - Parameter ring: The version of the keyring under which something was written.
     /// - Returns: The Ed25519 key of a member who may write under that version.
     /// - Throws: ``StoreError`` with `corrupt` when there is no such version or member, or it may not write.
@@ -53,6 +62,15 @@ extension KeyringChain {
     }
 
     func mayWrite(_ member: UUID) -> Bool { newest.member(member)?.mayWrite ?? false }
+
+    var hasFormerMembers: Bool { newest.members.contains { $0.revokedAt != nil } }
+
+    func isRevoked(_ member: UUID, under ring: Int) -> Bool {
+        guard let revokedAt = newest.member(member)?.revokedAt, versions.indices.contains(ring - 1) else {
+            return false
+        }
+        return revokedAt <= versions[ring - 1].epoch
+    }
 }
 
 /// Those of a keyring that does not change meanwhile.
@@ -68,6 +86,10 @@ struct KeyringAuthority: HistoryAuthority {
     var container: UUID { chain.newest.container }
 
     func mayWrite(_ member: UUID) -> Bool { chain.mayWrite(member) }
+    /// It has just been read.
+    func renew() {}
+    var hasFormerMembers: Bool { chain.hasFormerMembers }
+    func isRevoked(_ member: UUID, under ring: Int) -> Bool { chain.isRevoked(member, under: ring) }
 
     func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {
         try chain.signingKey(of: member, under: ring, key: key)

@@ -1,15 +1,13 @@
-package import Foundation
-
 /// Where a device keeps what it has seen of a history. Called without a lock.
 package protocol HistoryNotebook: Sendable {
     /// The last commit that was seen before this start.
     var newest: SealedHistory.Entry? { get }
-    /// The SHA-256 of the container's description, as it was then.
-    var description: Data? { get }
+    /// The container's description, as it was then.
+    var description: SeenDescription? { get }
 
     /// Keeps a commit that is the newest one.
     func remember(_ newest: SealedHistory.Entry)
-    func remember(description: Data)
+    func remember(description: SeenDescription)
 }
 
 /// For who looks at a container once.
@@ -17,8 +15,8 @@ package struct NoNotebook: HistoryNotebook {
     package init() {}
 
     package var newest: SealedHistory.Entry? { nil }
-    package var description: Data? { nil }
+    package var description: SeenDescription? { nil }
 
     package func remember(_ newest: SealedHistory.Entry) {}
-    package func remember(description: Data) {}
+    package func remember(description: SeenDescription) {}
 }

@@ -1,5 +1,5 @@
 import Crypto
-package import Foundation
+import Foundation
 import Remote
 import Synchronization
 
@@ -9,29 +9,16 @@ import Synchronization
 /// The store can withhold the newest commits, and show two devices two histories. It can neither change one that a device
 /// has seen, nor go on with it: each commit has the hash of the one before.
 package final class SealedHistory: Sendable {
-    /// A commit that was verified.
-    package struct Entry: Codable, Hashable, Sendable {
-        package let number: UInt64
-        /// The SHA-256 of its sealed object.
-        package let hash: Data
-        /// The newest version of the keyring under which it, or one before it, was written.
-        let ring: Int
-    }
-
-    /// How many commits are remembered: 1024. The ones before are verified by their signatures only.
-    private static let entryLimit = 1024
-
     private let authority: any HistoryAuthority
-    private let entries: Mutex<[UInt64: Entry]>
-    /// The SHA-256 of the container's description.
-    private let description: Mutex<Data?>
+    private let entries: Mutex<HistoryEntries>
+    private let description: Mutex<SeenDescription?>
     private let notebook: any HistoryNotebook
 
     /// - Parameter notebook: Has what this device has seen before this start.
     package init(_ authority: any HistoryAuthority, notebook: any HistoryNotebook = NoNotebook()) {
         self.authority = authority
         self.notebook = notebook
-        entries = Mutex(notebook.newest.map { [$0.number: $0] } ?? [:])
+        entries = Mutex(HistoryEntries(newest: notebook.newest))
         description = Mutex(notebook.description)
     }
 
@@ -73,8 +60,14 @@ package final class SealedHistory: Sendable {
         case present, trimmed, missing
     }
 
-    /// Reads an object, so that it is noted here.
-    typealias Reading = @Sendable (_ key: String) async throws(StoreError) -> Found
+    /// How the history looks into the store.
+    struct Reading: Sendable {
+        /// Reads an object, so that it is noted here.
+        let note: @Sendable (_ key: String) async throws(StoreError) -> Found
+        /// The version of the keyring under which a commit was written by somebody who might; 0 for one that is trimmed, or
+        /// cannot be read, `nil` where there is none. It is not noted.
+        let ring: @Sendable (_ key: String) async throws(StoreError) -> Int?
+    }
 
     /// - Returns: What goes before the bytes.
     /// - Throws: ``StoreError`` with `denied` on a device that may only read.
@@ -87,6 +80,7 @@ package final class SealedHistory: Sendable {
             case .snapshot(let number): number
             case .description: UInt64(0)
             }
+        let isDescription = place == .description
         // First: reading it may show a newer keyring, and a commit under an older one than that before it is refused by all.
         let before = number == 0 ? nil : try await entry(of: number, for: key, read)
         guard let signer = authority.signer else {
@@ -97,9 +91,10 @@ package final class SealedHistory: Sendable {
         }
         var hasher = SHA256()
         try body.forEachPiece(key: key) { piece throws(StoreError) in hasher.update(bufferPointer: piece) }
+        let change = isDescription ? description.withLock { $0.map { $0.number &+ 1 } } : nil
+        let predecessor = change.map(SeenDescription.predecessor) ?? before?.hash ?? Endorsement.noPredecessor
         return try Endorsement(
-            of: hasher.finalize(), key: key, predecessor: before?.hash ?? Endorsement.noPredecessor, by: signer,
-            container: authority.container)
+            of: hasher.finalize(), key: key, predecessor: predecessor, by: signer, container: authority.container)
     }
 
     /// What is known of a commit, which is read if this device has not seen it since it started.
@@ -109,21 +104,43 @@ package final class SealedHistory: Sendable {
         of number: UInt64, for key: String, _ read: Reading
     ) async throws(StoreError) -> Entry? {
         if let known = entry(number) { return known }
-        switch try await read(Self.commitKey(number)) {
+        switch try await read.note(Self.commitKey(number)) {
         case .present: break
         case .missing: throw StoreError(.unavailable, key: key, "the commit before it, \(number), is not there")
         // A snapshot of it has its hash.
-        case .trimmed: _ = try await read(Self.snapshotKey(number))
+        case .trimmed: _ = try await read.note(Self.snapshotKey(number))
         }
         return entry(number)
     }
 
     /// A commit of this device has landed.
     func note(commit number: UInt64, _ endorsement: Endorsement, hash: Data) {
-        add(Entry(number: number, hash: hash, ring: endorsement.ring.number))
+        entries.withLock { $0.settle() }
+        add(entry(number, endorsement, hash: hash))
     }
 
+    private func entry(_ number: UInt64, _ endorsement: Endorsement, hash: Data) -> Entry {
+        Entry(number: number, hash: hash, ring: endorsement.ring.number, predecessor: endorsement.predecessor)
+    }
+
+    /// Whether somebody was revoked.
+    var hasFormerMembers: Bool { authority.hasFormerMembers }
+
+    func mayWrite(_ member: UUID) -> Bool { authority.mayWrite(member) }
+
     // MARK: Reading
+
+    /// Verifies who has signed an object, and nothing else.
+    ///
+    /// - Throws: ``StoreError`` with `corrupt` when nobody has who might write.
+    func verifySignature(
+        _ endorsement: Endorsement, of digest: SHA256.Digest, key: String
+    ) async throws(StoreError) {
+        let signingKey = try await authority.signingKey(of: endorsement.signer, under: endorsement.ring, key: key)
+        guard endorsement.isValid(of: digest, key: key, container: authority.container, signingKey: signingKey) else {
+            throw StoreError(.corrupt, key: key, "its signature is wrong")
+        }
+    }
 
     /// Verifies an object that was read as a whole.
     ///
@@ -135,44 +152,83 @@ package final class SealedHistory: Sendable {
     func verify(
         _ endorsement: Endorsement, of digest: SHA256.Digest, hash: Data, at place: Place, key: String, read: Reading
     ) async throws(StoreError) {
-        let signingKey = try await authority.signingKey(of: endorsement.signer, under: endorsement.ring, key: key)
-        guard endorsement.isValid(of: digest, key: key, container: authority.container, signingKey: signingKey) else {
-            throw StoreError(.corrupt, key: key, "its signature is wrong")
-        }
+        try await verifySignature(endorsement, of: digest, key: key)
         switch place {
         case .description: try verifyDescription(Data(digest), endorsement, key)
         case .snapshot(let number):
-            try await verify(snapshot: number, endorsement, key, read)
-            // It says nothing of commits after it: those of a device that did not know the snapshot's keyring yet are good.
-            if entry(number) == nil { add(Entry(number: number, hash: endorsement.predecessor, ring: 0)) }
-        case .commit(let number):
-            if let known = entry(number), known.hash != hash { throw Self.fork(number, key) }
-            if let before = entry(number - 1), before.hash != endorsement.predecessor {
-                throw Self.fork(number - 1, key)
+            // Who was revoked a moment ago is believed no more with what stands for all that was before.
+            try await authority.renew()
+            let isFormer = !authority.mayWrite(endorsement.signer)
+            // The commits that it stands for are read below.
+            let doubt = isFormer ? nil : entries.withLock { $0.settle(before: number) }
+            do throws(StoreError) { try await verify(snapshot: number, endorsement, key, read) } catch {
+                if let doubt { entries.withLock { $0.begin(with: doubt, isFormer: true) } }
+                throw error
             }
+            // It says nothing of commits after it: those of a device that did not know the snapshot's keyring yet are good.
+            let entry = Entry(number: number, hash: endorsement.predecessor, ring: 0)
+            let newest = entries.withLock { entries -> Entry? in
+                if number > entries.newest { entries.begin(with: endorsement.signer, isFormer: isFormer) }
+                return entries[number] == nil ? entries.add(entry) : nil
+            }
+            if let newest { notebook.remember(newest) }
+        case .commit(let number):
+            let entry = entry(number, endorsement, hash: hash)
+            try refuseContradiction(to: entry, key)
             try verifyRing(endorsement, upTo: number - 1, key)
-            add(Entry(number: number, hash: hash, ring: endorsement.ring.number))
+            try verifyBeginning(endorsement, key)
+            add(entry)
         }
+    }
+
+    private func refuseContradiction(to entry: Entry, _ key: String) throws(StoreError) {
+        if let number = entries.withLock({ $0.contradiction(to: entry) }) { throw Self.fork(number, key) }
+    }
+
+    /// A snapshot by somebody who was revoked is believed where no commit says that it was made afterwards, as the store
+    /// may have kept that commit back.
+    private func verifyBeginning(_ endorsement: Endorsement, _ key: String) throws(StoreError) {
+        guard let doubt = entries.withLock({ $0.doubt }), authority.isRevoked(doubt, under: endorsement.ring.number)
+        else { return }
+        throw StoreError(
+            .corrupt, key: key,
+            "this device began with a snapshot of a device that was revoked before this commit, which the store did not show "
+                + "then: it may be made up; this device goes on from the next snapshot of one that may write, which is made within "
+                + "some minutes, while that is mounted",
+            remedy: .takeSnapshot)
     }
 
     /// A snapshot takes the place of all commits up to its own: whoever could make one up would rewrite them.
     ///
     /// Who was revoked meanwhile may have made it before, or afterwards with the keys that he still has. It is refused
-    /// where a commit before it tells, and where it is not needed, since the log begins with its first commit.
+    /// where a commit before it tells, where it is not needed, since the log begins with its first commit, and from the
+    /// first commit on that was written under a keyring in which he is revoked: whoever writes that one makes another
+    /// snapshot. That commits are trimmed proves nothing: so can he.
     private func verify(
         snapshot number: UInt64, _ endorsement: Endorsement, _ key: String, _ read: Reading
     ) async throws(StoreError) {
-        if entry(number) == nil, number > 1, try await read(Self.commitKey(number)) == .trimmed,
+        if entry(number) == nil, number > 1, try await read.note(Self.commitKey(number)) == .trimmed,
             // Commits are trimmed from the first one on.
-            try await read(Self.commitKey(number - 1)) == .present
+            try await read.note(Self.commitKey(number - 1)) == .present
         {
             throw StoreError(.corrupt, key: key, "commit \(number) was trimmed, although the one before it was not")
         }
-        if let known = entry(number), known.hash != endorsement.predecessor { throw Self.fork(number, key) }
+        try refuseContradiction(to: Entry(number: number, hash: endorsement.predecessor, ring: 0), key)
         try verifyRing(endorsement, upTo: number, key)
-        if !authority.mayWrite(endorsement.signer), try await read(Self.commitKey(1)) == .present {
+        guard !authority.mayWrite(endorsement.signer) else { return }
+        if try await read.note(Self.commitKey(1)) == .present {
             throw StoreError(
                 .corrupt, key: key, "it is signed by a device that was revoked, and the log has all commits")
+        }
+        var next = number + 1
+        while let ring = try await read.ring(Self.commitKey(next)) {
+            guard !authority.isRevoked(endorsement.signer, under: ring) else {
+                throw StoreError(
+                    .corrupt, key: key,
+                    "it is signed by a device that was revoked before commit \(next); a device that may write makes another one "
+                        + "within some minutes, while it is mounted")
+            }
+            next += 1
         }
     }
 
@@ -180,27 +236,34 @@ package final class SealedHistory: Sendable {
     private func verifyRing(
         _ endorsement: Endorsement, upTo number: UInt64, _ key: String
     ) throws(StoreError) {
-        let (ring, known) = (endorsement.ring.number, ring(upTo: number))
+        let (ring, known) = (endorsement.ring.number, entries.withLock { $0.ring(upTo: number) })
         guard known <= ring else {
             throw StoreError(
                 .corrupt, key: key, "it was written under keyring \(ring), although keyring \(known) was known before")
         }
     }
 
-    /// What a device knows of the container's name and limits is changed by who may write now.
+    /// What a device knows of the container's name and limits is changed by who may write now, and not back again.
     private func verifyDescription(
         _ digest: Data, _ endorsement: Endorsement, _ key: String
     ) throws(StoreError) {
+        let found = SeenDescription(hash: digest, number: SeenDescription.number(of: endorsement.predecessor))
         let known = description.withLock { $0 }
-        guard known != digest else { return }
-        if known != nil, !authority.mayWrite(endorsement.signer) {
+        guard known != found else { return }
+        if let known, found.number < known.number {
+            throw StoreError(
+                .corrupt, key: key,
+                "it is an older one than this device has seen; restore the newest one, or set the quota again on this "
+                    + "device: dewpoint container quota")
+        }
+        if let known, known.hash != digest, !authority.mayWrite(endorsement.signer) {
             throw StoreError(
                 .corrupt, key: key,
                 "it was changed by a device that was revoked; if that is right, set the quota again on a device that took it "
                     + "over before: dewpoint container quota")
         }
-        description.withLock { $0 = digest }
-        notebook.remember(description: digest)
+        description.withLock { $0 = found }
+        notebook.remember(description: found)
     }
 
     private static func fork(_ number: UInt64, _ key: String) -> StoreError {
@@ -215,26 +278,7 @@ package final class SealedHistory: Sendable {
 
     private func entry(_ number: UInt64) -> Entry? { entries.withLock { $0[number] } }
 
-    /// The newest version of the keyring under which one of the first `number` commits is known to have been written.
-    private func ring(upTo number: UInt64) -> Int {
-        entries.withLock { Self.ring(upTo: number, $0) }
-    }
-
-    private static func ring(upTo number: UInt64, _ entries: [UInt64: Entry]) -> Int {
-        // Mostly the one before.
-        if let entry = entries[number] { return entry.ring }
-        return entries.values.filter { $0.number <= number }.max { $0.number < $1.number }?.ring ?? 0
-    }
-
     private func add(_ entry: Entry) {
-        let newest = entries.withLock { entries -> Entry? in
-            let newest = entries.keys.max() ?? 0
-            let known = Self.ring(upTo: entry.number, entries)
-            let entry = Entry(number: entry.number, hash: entry.hash, ring: max(entry.ring, known))
-            entries[entry.number] = entry
-            if entries.count > Self.entryLimit, let oldest = entries.keys.min() { entries[oldest] = nil }
-            return entry.number > newest ? entry : nil
-        }
-        if let newest { notebook.remember(newest) }
+        if let newest = entries.withLock({ $0.add(entry) }) { notebook.remember(newest) }
     }
 }

@@ -63,6 +63,32 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
         do throws(KeyringError) { try await verify(pin) } catch { throw error.storeError(key: rings.key(pin.number)) }
     }
 
+    /// A new device reads all versions, from the first one on.
+    package func problems() async throws(StoreError) -> [String] {
+        let chain = state.withLock { $0.chain }
+        var problems: [String] = []
+        do throws(KeyringError) {
+            for number in 1...chain.newest.number {
+                let pin = KeyringChain.Pin(number: number, hash: chain.versions[number - 1].hash)
+                if try await !rings.has(pin) {
+                    problems.append(
+                        "\(rings.key(number)): it is missing or damaged, so that no new device can open the container; restore it "
+                            + "as it was")
+                }
+            }
+            var next = chain
+            do throws(KeyringError) { _ = try await rings.extend(&next) } catch {
+                if case .store = error { throw error }
+                problems.append(
+                    "\(rings.key(next.newest.number + 1)): \(error.sentence); if no device of yours has made it, remove it"
+                )
+            }
+        } catch {
+            throw error.storeError(key: rings.key(chain.newest.number))
+        }
+        return problems
+    }
+
     /// A store that was restored to an older state has lost keys that only this device knows by now: what it wrote under
     /// them, nobody else could read.
     private func verify(_ pin: KeyringChain.Pin) async throws(KeyringError) {
@@ -85,6 +111,12 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
     package var signer: HistorySigner? { state.withLock { $0.chain }.signer(memory.author(at: 0)) }
 
     package func mayWrite(_ member: UUID) -> Bool { state.withLock { $0.chain }.mayWrite(member) }
+
+    package var hasFormerMembers: Bool { state.withLock { $0.chain }.hasFormerMembers }
+
+    package func isRevoked(_ member: UUID, under ring: Int) -> Bool {
+        state.withLock { $0.chain }.isRevoked(member, under: ring)
+    }
 
     package func signingKey(
         of member: UUID, under ring: KeyringChain.Pin, key: String

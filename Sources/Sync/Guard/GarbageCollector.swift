@@ -142,6 +142,12 @@ final class GarbageCollector: Sendable {
         defer { snapshots.remove(path) }
         if let base {
             guard let file = try await snapshots.open(base) else {
+                if try await snapshots.isOfFormerMember(base) {
+                    throw FileError(
+                        .corrupt,
+                        "snapshot \(base), from which the objects in use in the last 30 days are known, is signed by a device that "
+                            + "was revoked since; it is not needed any more when it is 30 days old, so try again then")
+                }
                 throw FileError(.corrupt, "snapshot \(base) cannot be read, so the objects in use are unknown")
             }
             try await scan.add(file)

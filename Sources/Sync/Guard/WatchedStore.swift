@@ -137,5 +137,15 @@ package final class WatchedStore: StoreDecorator {
         try await noting(.get) { () async throws(StoreError) in try await base.verifyDescription() }
     }
 
+    package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool {
+        guard base.isSealed else { return false }
+        return try await noting(.get) { () async throws(StoreError) in try await base.isSignedByFormerMember(key) }
+    }
+
+    package func keyProblems() async throws(StoreError) -> [String] {
+        guard base.isSealed else { return [] }
+        return try await noting(.get) { () async throws(StoreError) in try await base.keyProblems() }
+    }
+
     // Links are signed on this machine: they say nothing of the store.
 }

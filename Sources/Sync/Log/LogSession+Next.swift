@@ -18,8 +18,9 @@ extension LogSession {
         do throws(StoreError) {
             if let read = try await log.read(number) { return .commit(read) }
         } catch {
-            guard error.code == .notFound else { throw error }
+            guard error.code == .notFound || error.remedy == .takeSnapshot else { throw error }
             if try await catchUpFromSnapshot() { return .snapshot }
+            guard error.code == .notFound else { throw error }
             throw StoreError(
                 .corrupt, key: ChangeLog.key(number),
                 "it was trimmed, and there is no snapshot of this commit or a later one that can be read")

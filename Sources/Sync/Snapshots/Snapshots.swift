@@ -15,10 +15,14 @@ import Synchronization
 /// All changes to the replica are started by ``LogSession``, which holds the lock.
 package final class Snapshots: Sendable {
     /// A snapshot is due when the log behind the newest one has this many commits, or this many bytes: 64 MiB.
+    /// In an encrypted container it is also due when a device that was revoked has made the newest one: a new device does not
+    /// believe that any more.
     static let commitLimit = 2000
     static let logByteLimit: Int64 = 64 << 20
     /// How often this is checked, and the longest random delay: so that one of many devices makes the snapshot.
     static let checkPause = Duration.seconds(300)
+    /// After which time a device of an encrypted container looks first: it may be the only one, and mounted for a minute.
+    static let firstPause = Duration.seconds(10)
     static let delayLimitSeconds = 120
     /// How many records and deletions of a snapshot are applied in one transaction.
     static let stepLimit = 5000
@@ -186,8 +190,11 @@ package final class Snapshots: Sendable {
     package func check(readingAll: Bool) async throws(FileError) -> [String] {
         do {
             var problems: [String] = []
-            for number in try await snapshots.numbers().suffix(readingAll ? .max : 1) {
+            let numbers = try await snapshots.numbers()
+            for number in numbers.suffix(readingAll ? .max : 1) {
                 do {
+                    // New devices do not believe it, and begin with a newer one.
+                    if number != numbers.last, try await isOfFormerMember(number) { continue }
                     let file = try await load(number)
                     if file.droppedCount > 0 { problems.append(Self.sentence(number, dropped: file.droppedCount)) }
                     try close(file)
@@ -242,12 +249,15 @@ package final class Snapshots: Sendable {
     /// Makes a snapshot whenever one is due, until cancelled.
     func run() async {
         var looked: CommitNumber?
-        while (try? await environment.sleep(Self.checkPause)) != nil {
+        var pause = container.store.isSealed ? Self.firstPause : Self.checkPause
+        while (try? await environment.sleep(pause)) != nil {
+            pause = Self.checkPause
             guard replica.applied != looked else { continue }
             looked = replica.applied
             do {
                 guard try await isDue() else { continue }
-                try await environment.sleep(delay())
+                // A new device may be waiting for it.
+                if try await !isNewestOfFormerMember() { try await environment.sleep(delay()) }
                 // Meanwhile another device may have made it.
                 if try await isDue() { try await make() }
             } catch is CancellationError {
@@ -268,7 +278,24 @@ package final class Snapshots: Sendable {
         let newest = try await snapshots.numbers().last ?? 0
         guard applied > newest else { return false }
         if applied - newest >= UInt64(commitLimit) { return true }
+        if try await isOfFormerMember(newest) { return true }
         return try await log.byteCount(after: newest, through: applied) >= Self.logByteLimit
+    }
+
+    private func isNewestOfFormerMember() async throws(StoreError) -> Bool {
+        try await isOfFormerMember(try await snapshots.numbers().last ?? 0)
+    }
+
+    /// - Parameter number: 0 for none.
+    func isOfFormerMember(_ number: CommitNumber) async throws(StoreError) -> Bool {
+        guard number > 0 else { return false }
+        do throws(StoreError) {
+            return try await container.store.isSignedByFormerMember(SnapshotStore.key(number))
+        } catch {
+            // What nobody can read is as good as none.
+            guard error.code == .corrupt else { throw error }
+            return true
+        }
     }
 
     /// Writes the state after the last applied commit.

@@ -55,6 +55,9 @@ private struct OnlyWriter: HistoryAuthority {
     var signer: HistorySigner? { HistorySigner(member: Self.member, keys: Self.keys, ring: Self.ring) }
 
     func mayWrite(_ member: UUID) -> Bool { member == Self.member }
+    func renew() {}
+    var hasFormerMembers: Bool { false }
+    func isRevoked(_ member: UUID, under ring: Int) -> Bool { false }
 
     func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {
         guard member == Self.member, ring == Self.ring else { throw StoreError(.corrupt, key: key, "not signed here") }

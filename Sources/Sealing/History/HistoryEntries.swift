@@ -1,0 +1,104 @@
+package import Foundation
+
+extension SealedHistory {
+    /// A commit that was verified.
+    package struct Entry: Codable, Hashable, Sendable {
+        package let number: UInt64
+        /// The SHA-256 of its sealed object.
+        package let hash: Data
+        /// The newest version of the keyring under which it, or one before it, was written.
+        var ring: Int
+        /// The hash of the commit before it; `nil` where only a snapshot has told of this one.
+        var predecessor: Data?
+        /// Who signed the snapshot that this device began with, if he was revoked by then.
+        var doubt: UUID?
+    }
+}
+
+/// The commits of a history that a device has seen, and which of them follow from each other.
+struct HistoryEntries: Sendable {
+    typealias Entry = SealedHistory.Entry
+
+    /// How many commits are remembered of those that lead to the newest one: 1024.
+    private static let linkedLimit = 1024
+    /// How many others are, which were read by themselves: 100,000, of some 150 bytes.
+    private static let looseLimit = 100_000
+
+    /// The newest commit, and those before it that are joined to it by hashes.
+    private var linked: [UInt64: Entry]
+    /// Others: who has signed them is known, and not whether they are those of this history.
+    private var loose: [UInt64: Entry] = [:]
+    /// See ``SealedHistory/Entry/doubt``.
+    private(set) var doubt: UUID?
+
+    init(newest: Entry?) {
+        linked = newest.map { [$0.number: $0] } ?? [:]
+        doubt = newest?.doubt
+    }
+
+    /// The number of the newest commit; 0 when none was seen.
+    var newest: UInt64 { linked.keys.max() ?? 0 }
+
+    subscript(_ number: UInt64) -> Entry? { linked[number] ?? loose[number] }
+
+    /// The newest version of the keyring under which one of the first `number` commits is known to have been written.
+    func ring(upTo number: UInt64) -> Int {
+        // Mostly the one before.
+        if let entry = linked[number] { return entry.ring }
+        return linked.values.filter { $0.number <= number }.max { $0.number < $1.number }?.ring ?? 0
+    }
+
+    /// Finds what contradicts a commit, or what a snapshot says of one. What is loose is not better known than that: it is
+    /// forgotten, and what the store shows next is judged anew.
+    ///
+    /// - Returns: The commit of which the store has shown two.
+    mutating func contradiction(to entry: Entry) -> UInt64? {
+        let (before, number, after) = (entry.number &- 1, entry.number, entry.number + 1)
+        if let known = linked[number], known.hash != entry.hash { return number }
+        if let expected = entry.predecessor, let known = linked[before], known.hash != expected { return before }
+        if let expected = linked[after]?.predecessor, expected != entry.hash { return number }
+        if let known = loose[number], known.hash != entry.hash { return forget(number, number) }
+        if let expected = entry.predecessor, let known = loose[before], known.hash != expected {
+            return forget(before, before)
+        }
+        if let expected = loose[after]?.predecessor, expected != entry.hash { return forget(after, number) }
+        return nil
+    }
+
+    private mutating func forget(_ number: UInt64, _ result: UInt64) -> UInt64 {
+        loose[number] = nil
+        return result
+    }
+
+    /// - Returns: The entry as it is to be remembered at the next start, when it is the newest one.
+    mutating func add(_ entry: Entry) -> Entry? {
+        let (number, newest) = (entry.number, newest)
+        guard number > newest || linked[number] != nil || linked[number &- 1] != nil || linked[number + 1] != nil else {
+            if loose.count < Self.looseLimit { loose[number] = entry }
+            return nil
+        }
+        var entry = entry
+        entry.ring = max(entry.ring, ring(upTo: number))
+        entry.predecessor = entry.predecessor ?? linked[number]?.predecessor
+        entry.doubt = doubt
+        loose[number] = nil
+        linked[number] = entry
+        if linked.count > Self.linkedLimit, let oldest = linked.keys.min() { linked[oldest] = nil }
+        return number > newest ? entry : nil
+    }
+
+    /// This device begins with what a snapshot says, or goes on after one.
+    mutating func begin(with signer: UUID, isFormer: Bool) { doubt = isFormer ? signer : nil }
+
+    /// This device goes on from a later snapshot of somebody who may write, if it is one.
+    ///
+    /// - Returns: What was in doubt until then.
+    mutating func settle(before number: UInt64) -> UUID? {
+        guard number > newest else { return nil }
+        defer { doubt = nil }
+        return doubt
+    }
+
+    /// This device has gone on from what it knows by itself.
+    mutating func settle() { doubt = nil }
+}
