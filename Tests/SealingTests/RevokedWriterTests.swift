@@ -196,6 +196,8 @@ import Testing
         let later = SealedHistory.snapshotKey(3)
         try await revocation.here.put(later, .bytes(Array("true".utf8)))
         #expect(try await read(later, in: new) == "true")
+        // To have looked at it is not to have gone on from it.
+        #expect(await reason { _ = try await read(commit(3), in: new) } == beganWithIt)
         try await write(4, "four", in: revocation.here)
         #expect(try await read(commit(4), in: new) == "four")
     }

@@ -10,8 +10,15 @@ extension SealedHistory {
         var ring: Int
         /// The hash of the commit before it; `nil` where only a snapshot has told of this one.
         var predecessor: Data?
-        /// Who signed the snapshot that this device began with, if he was revoked by then.
-        var doubt: UUID?
+        /// What was doubtful of the history when it was seen.
+        var doubt: Doubt?
+    }
+
+    /// This device began with a snapshot of somebody who was revoked by then.
+    struct Doubt: Codable, Hashable, Sendable {
+        let signer: UUID
+        /// The commit of a later snapshot, by somebody who may write: the commits behind it do not follow from the first one.
+        var end: UInt64?
     }
 }
 
@@ -28,8 +35,9 @@ struct HistoryEntries: Sendable {
     private var linked: [UInt64: Entry]
     /// Others: who has signed them is known, and not whether they are those of this history.
     private var loose: [UInt64: Entry] = [:]
-    /// See ``SealedHistory/Entry/doubt``.
-    private(set) var doubt: UUID?
+    private var doubt: SealedHistory.Doubt?
+    /// The commit of a snapshot that is being verified, which is read for that.
+    private var verified: UInt64?
 
     init(newest: Entry?) {
         linked = newest.map { [$0.number: $0] } ?? [:]
@@ -87,16 +95,32 @@ struct HistoryEntries: Sendable {
         return number > newest ? entry : nil
     }
 
-    /// This device begins with what a snapshot says, or goes on after one.
-    mutating func begin(with signer: UUID, isFormer: Bool) { doubt = isFormer ? signer : nil }
+    // MARK: Doubt
 
-    /// This device goes on from a later snapshot of somebody who may write, if it is one.
+    /// - Returns: Who signed the snapshot from which a commit would follow, if he was revoked when this device began with it.
+    func doubtfulSigner(before number: UInt64) -> UUID? {
+        guard let doubt, number != verified, doubt.end.map({ number <= $0 }) ?? true else { return nil }
+        return doubt.signer
+    }
+
+    /// - Parameter isFormer: Whether it was signed by somebody who is revoked.
+    mutating func beginVerifying(_ snapshot: UInt64, isFormer: Bool) { verified = isFormer ? nil : snapshot }
+    mutating func endVerifying() { verified = nil }
+
+    /// This device begins with what a snapshot says, or goes on after one.
     ///
-    /// - Returns: What was in doubt until then.
-    mutating func settle(before number: UInt64) -> UUID? {
-        guard number > newest else { return nil }
-        defer { doubt = nil }
-        return doubt
+    /// - Returns: The newest entry, as it is to be remembered at the next start.
+    mutating func begin(with snapshot: UInt64, by signer: UUID, isFormer: Bool) -> Entry? {
+        if isFormer {
+            doubt = SealedHistory.Doubt(signer: signer, end: nil)
+        } else {
+            doubt?.end = snapshot
+        }
+        return linked[newest].map { entry in
+            var entry = entry
+            entry.doubt = doubt
+            return entry
+        }
     }
 
     /// This device has gone on from what it knows by itself.

@@ -159,24 +159,24 @@ package final class SealedHistory: Sendable {
             // Who was revoked a moment ago is believed no more with what stands for all that was before.
             try await authority.renew()
             let isFormer = !authority.mayWrite(endorsement.signer)
-            // The commits that it stands for are read below.
-            let doubt = isFormer ? nil : entries.withLock { $0.settle(before: number) }
-            do throws(StoreError) { try await verify(snapshot: number, endorsement, key, read) } catch {
-                if let doubt { entries.withLock { $0.begin(with: doubt, isFormer: true) } }
-                throw error
+            let isNewest = entries.withLock { entries in
+                entries.beginVerifying(number, isFormer: isFormer)
+                return number > entries.newest
             }
+            defer { entries.withLock { $0.endVerifying() } }
+            try await verify(snapshot: number, endorsement, key, read)
             // It says nothing of commits after it: those of a device that did not know the snapshot's keyring yet are good.
             let entry = Entry(number: number, hash: endorsement.predecessor, ring: 0)
             let newest = entries.withLock { entries -> Entry? in
-                if number > entries.newest { entries.begin(with: endorsement.signer, isFormer: isFormer) }
-                return entries[number] == nil ? entries.add(entry) : nil
+                let newest = entries[number] == nil ? entries.add(entry) : nil
+                return isNewest ? entries.begin(with: number, by: endorsement.signer, isFormer: isFormer) : newest
             }
             if let newest { notebook.remember(newest) }
         case .commit(let number):
             let entry = entry(number, endorsement, hash: hash)
             try refuseContradiction(to: entry, key)
             try verifyRing(endorsement, upTo: number - 1, key)
-            try verifyBeginning(endorsement, key)
+            try verifyBeginning(number, endorsement, key)
             add(entry)
         }
     }
@@ -187,8 +187,11 @@ package final class SealedHistory: Sendable {
 
     /// A snapshot by somebody who was revoked is believed where no commit says that it was made afterwards, as the store
     /// may have kept that commit back.
-    private func verifyBeginning(_ endorsement: Endorsement, _ key: String) throws(StoreError) {
-        guard let doubt = entries.withLock({ $0.doubt }), authority.isRevoked(doubt, under: endorsement.ring.number)
+    private func verifyBeginning(
+        _ number: UInt64, _ endorsement: Endorsement, _ key: String
+    ) throws(StoreError) {
+        guard let signer = entries.withLock({ $0.doubtfulSigner(before: number) }),
+            authority.isRevoked(signer, under: endorsement.ring.number)
         else { return }
         throw StoreError(
             .corrupt, key: key,
