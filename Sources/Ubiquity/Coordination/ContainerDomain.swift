@@ -139,7 +139,6 @@ final class ContainerDomain: CoordinationDomain {
             switch result {
             case .success:
                 self?.presented.known.withLock { $0[presenter.number] = presenter }
-                presenter.noteSeen()
                 completion(nil)
             case .failure(let error): completion(CoordinationFailure.error(.control(error), url))
             }

@@ -45,6 +45,8 @@ final class RegisteredPresenter: Sendable {
             return
         }
         if let old = before.domain, old !== domain { old.withdraw(self) }
+        // Before: of what changes from then on, the daemon tells.
+        noteSeen()
         // A presenter that cannot be registered gets no messages, as on Apple's systems.
         _ = AccessLine.waiting { completion in domain.present(self, at: url, completion: completion) } as NSError?
     }
@@ -114,6 +116,7 @@ final class RegisteredPresenter: Sendable {
         }
         if let old, old !== domain { old.withdraw(self) }
         guard PresenterRegistry.shared.contains(self) else { return }
+        noteSeen()
         _ = AccessLine.waiting { completion in domain.present(self, at: url, completion: completion) } as NSError?
         // Removed meanwhile.
         guard PresenterRegistry.shared.contains(self) else { return domain.withdraw(self) }
