@@ -101,11 +101,11 @@ struct MountedPath {
     static func client(
         of mount: MountTable.Entry, deadline: ContinuousClock.Instant? = nil
     ) async throws(ControlError) -> ControlClient {
-        _ = await isAnswered(mount)
+        _ = await isAnswered(mount, before: deadline)
         return ControlClient(socketPath: try socket(of: mount).path, deadline: deadline) {
             // One that is being killed may still have its socket.
             do { try await Task.sleep(for: replacementPoll) } catch { return false }
-            return await isAnswered(mount)
+            return await isAnswered(mount, before: deadline)
         }
     }
 
@@ -116,8 +116,11 @@ struct MountedPath {
     /// Waits while nobody listens for a mount that is not dead: its daemon is being replaced (`survive`).
     ///
     /// - Returns: Whether somebody does.
-    private static func isAnswered(_ mount: MountTable.Entry) async -> Bool {
-        let end = ContinuousClock.now + replacementLimit
+    private static func isAnswered(
+        _ mount: MountTable.Entry, before deadline: ContinuousClock.Instant?
+    ) async -> Bool {
+        let limit = ContinuousClock.now + replacementLimit
+        let end = deadline.map { min($0, limit) } ?? limit
         while true {
             // A killed daemon leaves its socket; without one, the daemon is another user's or session's.
             guard let socket = try? socket(of: mount) else { return false }
