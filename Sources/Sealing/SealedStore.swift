@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import Model
+package import Model
 package import Remote
 
 /// A store that need not be trusted for anything but being there: seals what goes down and opens what comes up, object
@@ -218,7 +218,22 @@ package struct SealedStore: ObjectStore {
     private var reading: SealedHistory.Reading {
         SealedHistory.Reading(
             note: { key throws(StoreError) in try await note(key) },
-            ring: { key throws(StoreError) in try await ring(of: key) })
+            ring: { key throws(StoreError) in try await ring(of: key) },
+            commits: { () throws(StoreError) in try await commits() })
+    }
+
+    private func commits() async throws(StoreError) -> [SealedHistory.LoggedCommit] {
+        var commits: [SealedHistory.LoggedCommit] = []
+        var last: String?
+        while true {
+            let page = try await list(.container(ChangeLog.prefix), after: last, limit: ObjectListing.limit)
+            guard let end = page.last else { return commits }
+            for line in page {
+                guard let number = ChangeLog.number(of: line.key) else { continue }
+                commits.append(SealedHistory.LoggedCommit(number: number, isTrimmed: line.byteCount == 0))
+            }
+            last = end.key
+        }
     }
 
     private func ring(of key: String) async throws(StoreError) -> Int? {
@@ -226,11 +241,10 @@ package struct SealedStore: ObjectStore {
         do throws(StoreError) {
             let object = try await endorsed(key, at: place, history, nil)
             while try await object.pull() != nil {}
-            return object.ring
+            return object.ring > 0 ? object.ring : nil
         } catch {
             switch error.code {
-            case .notFound: return nil
-            case .corrupt, .invalid: return 0
+            case .notFound, .corrupt, .invalid: return nil
             case .preconditionFailed, .throttled, .unavailable, .denied, .full, .cancelled: throw error
             }
         }
@@ -366,8 +380,13 @@ package struct SealedStore: ObjectStore {
         try await source.verify()
     }
 
+    package func goOn(fromSnapshot number: CommitNumber) { history?.goOn(from: number) }
+
+    package var formerMemberCount: Int { history?.formerMemberCount ?? 0 }
+    package var isBaseDoubtful: Bool { history?.isBaseDoubtful ?? false }
+
     package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool {
-        guard let history, history.hasFormerMembers, SealedHistory.place(key) != nil else { return false }
+        guard let history, history.formerMemberCount > 0, SealedHistory.place(key) != nil else { return false }
         let start = try await first(0..<Int64(Endorsement.byteCount), of: key).collect(upTo: Endorsement.byteCount)
         return Endorsement(bytes: start).map { !history.mayWrite($0.signer) } ?? false
     }

@@ -145,8 +145,8 @@ import Testing
     private let snapshot = SealedHistory.snapshotKey(2)
     private let beganWithIt =
         "this device began with a snapshot of a device that was revoked before this commit, which the store did not show "
-        + "then: it may be made up; this device goes on from the next snapshot of one that may write, which is made within "
-        + "some minutes, while that is mounted"
+        + "then: it may be made up; this device goes on from the next snapshot of one that may write, which is made "
+        + "soon, while that is mounted"
 
     @Test func `a snapshot over commits that a revoked device has emptied is refused, once it is known to be revoked`()
         async throws
@@ -160,7 +160,7 @@ import Testing
             #expect(
                 await reason { _ = try await read(snapshot, in: store) }
                     == "it is signed by a device that was revoked before commit 3; a device that may write makes another one "
-                    + "within some minutes, while it is mounted")
+                    + "soon, while it is mounted")
             #expect(try await store.isSignedByFormerMember(snapshot))
         }
         // Where something of its own stands behind the revoking commit as well.
@@ -176,6 +176,66 @@ import Testing
         #expect(try await !new.isSignedByFormerMember(snapshot))
     }
 
+    @Test(arguments: ["beyond the end", "a hole", "garbage", "behind another snapshot"])
+    func `disorder in the log does not make a snapshot of a revoked device believed`(kind: String) async throws {
+        let revocation = try await revocation()
+        try await write(4, "later", in: revocation.here)
+        let hash = KeyringObject.hash(try await stored(commit(2)))
+        var number: UInt64 = 2
+        switch kind {
+        case "beyond the end":
+            try await trim(1...1, with: revocation.keys)
+            number = 20
+        case "a hole":
+            try await trim(1...2, with: revocation.keys)
+            try await base.delete(commit(3))
+        case "garbage":
+            try await trim(1...2, with: revocation.keys)
+            for number in 3...4 as ClosedRange<UInt64> { try await base.put(commit(number), .bytes([1])) }
+        default:
+            // Of Anna, of a commit that is emptied, with one of Ben's behind it.
+            let after = KeyringObject.hash(try await stored(commit(3)))
+            try await revocation.here.put(SealedHistory.snapshotKey(3), .bytes(Array("true".utf8)))
+            try await trim(1...3, with: revocation.keys)
+            try await forge(commit(4), "made up", after: after, by: revocation)
+            let notebook = MemoryNotebook()
+            let new = try revocation.anna.start(notebook)
+            #expect(try await read(SealedHistory.snapshotKey(3), in: new) == "true")
+            new.goOn(fromSnapshot: 3)
+            for store in [new, try revocation.anna.start(notebook)] {
+                #expect(
+                    await reason { _ = try await read(commit(4), in: store) }
+                        == "it is signed by a device that was revoked when the snapshot before it was made, under keyring 3"
+                )
+            }
+            return
+        }
+        let key = SealedHistory.snapshotKey(number)
+        try await forge(key, "made up", after: hash, by: revocation)
+        #expect(
+            await reason { _ = try await read(key, in: try revocation.anna.start()) }?.hasPrefix(
+                "it is signed by a device that was revoked") == true)
+    }
+
+    @Test func `a store that keeps the revoking keyring back until a made-up snapshot was taken is found out`()
+        async throws
+    {
+        let revocation = try await revocation()
+        let hash = KeyringObject.hash(try await stored(commit(2)))
+        try await trim(1...2, with: revocation.keys)
+        try await forge(snapshot, "made up", after: hash, by: revocation)
+        let ring = KeyringStore(store: base, container: revocation.anna.memory.container).key(3)
+        let (hiddenRing, hidden) = (try await stored(ring), try await stored(commit(3)))
+        try await base.delete(ring)
+        try await base.delete(commit(3))
+        let new = try revocation.anna.start()
+        #expect(try await read(snapshot, in: new) == "made up")
+        new.goOn(fromSnapshot: 2)
+        try await base.put(ring, .bytes(hiddenRing))
+        try await base.put(commit(3), .bytes(hidden))
+        #expect(await reason { _ = try await read(commit(3), in: new) } == beganWithIt)
+    }
+
     @Test func `a store that keeps the revoking commit back until a made-up snapshot was taken is found out`()
         async throws
     {
@@ -188,6 +248,7 @@ import Testing
         let notebook = MemoryNotebook()
         let new = try revocation.anna.start(notebook)
         #expect(try await read(snapshot, in: new) == "made up")
+        new.goOn(fromSnapshot: 2)
         try await base.put(commit(3), .bytes(hidden))
         for store in [new, try revocation.anna.start(notebook)] {
             #expect(await reason { _ = try await read(commit(3), in: store) } == beganWithIt)
@@ -198,6 +259,8 @@ import Testing
         #expect(try await read(later, in: new) == "true")
         // To have looked at it is not to have gone on from it.
         #expect(await reason { _ = try await read(commit(3), in: new) } == beganWithIt)
+        new.goOn(fromSnapshot: 3)
+        #expect(try await read(commit(3), in: new) == "after")
         try await write(4, "four", in: revocation.here)
         #expect(try await read(commit(4), in: new) == "four")
     }
@@ -212,6 +275,7 @@ import Testing
         let notebook = MemoryNotebook()
         let new = try revocation.anna.start(notebook)
         #expect(try await read(snapshot, in: new) == "tree")
+        new.goOn(fromSnapshot: 2)
         try await write(3, "own", in: new)
         try await write(4, "next", in: try revocation.anna.start(notebook))
         #expect(try await read(commit(4), in: new) == "next")

@@ -79,11 +79,20 @@ package protocol ObjectStore: Sendable {
     ///   both cases with what is wrong and what to do.
     func verifyDescription() async throws(StoreError)
 
+    /// How many were revoked who might write.
+    var formerMemberCount: Int { get }
+
     /// Whether an object is signed by somebody who may not write any more, so that it is to be made again; its signature
     /// is not verified. In a plain store nothing is signed.
     ///
     /// - Throws: ``StoreError`` with `notFound`, or `corrupt` when it cannot be read.
     func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool
+
+    /// Whether what this device has may be made up: it is based on a snapshot of somebody who was revoked.
+    var isBaseDoubtful: Bool { get }
+
+    /// A snapshot that was read from here was applied: this device goes on from it.
+    func goOn(fromSnapshot number: CommitNumber)
 
     /// Looks whether what opens a sealed store is there as it was: a device goes on with the keys that it has, and nobody
     /// else could follow.
@@ -97,7 +106,10 @@ extension ObjectStore {
     package var bodyCopyCount: Int { 0 }
     package func listedByteCount(_ byteCount: Int64, of key: String) -> Int64 { byteCount }
     package func verifyDescription() async throws(StoreError) {}
+    package var formerMemberCount: Int { 0 }
+    package var isBaseDoubtful: Bool { false }
     package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool { false }
+    package func goOn(fromSnapshot number: CommitNumber) {}
     package func keyProblems() async throws(StoreError) -> [String] { [] }
 
     /// Streams the bytes of an object of the container; as for an address.

@@ -1,3 +1,5 @@
+package import Model
+
 /// A store in front of another one, which changes some of its calls: what it does not define is forwarded.
 package protocol StoreDecorator: ObjectStore {
     /// The store behind this one.
@@ -47,6 +49,11 @@ extension StoreDecorator {
     }
 
     package func verifyDescription() async throws(StoreError) { try await base("container.json").verifyDescription() }
+
+    package func goOn(fromSnapshot number: CommitNumber) { (try? base(""))?.goOn(fromSnapshot: number) }
+
+    package var formerMemberCount: Int { (try? base(""))?.formerMemberCount ?? 0 }
+    package var isBaseDoubtful: Bool { (try? base(""))?.isBaseDoubtful ?? false }
 
     package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool {
         try await base(key).isSignedByFormerMember(key)

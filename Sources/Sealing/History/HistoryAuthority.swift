@@ -28,8 +28,8 @@ package protocol HistoryAuthority: Sendable {
     /// Looks for a newer version.
     func renew() async throws(StoreError)
 
-    /// Whether anybody was revoked in the newest version that is known here.
-    var hasFormerMembers: Bool { get }
+    /// How many members were revoked in the newest version that is known here.
+    var formerMemberCount: Int { get }
 
     /// Whether a member was revoked in a version of the keyring that is known here.
     func isRevoked(_ member: UUID, under ring: Int) -> Bool
@@ -63,7 +63,7 @@ extension KeyringChain {
 
     func mayWrite(_ member: UUID) -> Bool { newest.member(member)?.mayWrite ?? false }
 
-    var hasFormerMembers: Bool { newest.members.contains { $0.revokedAt != nil } }
+    var formerMemberCount: Int { newest.members.count { $0.revokedAt != nil } }
 
     func isRevoked(_ member: UUID, under ring: Int) -> Bool {
         guard let revokedAt = newest.member(member)?.revokedAt, versions.indices.contains(ring - 1) else {
@@ -88,7 +88,7 @@ struct KeyringAuthority: HistoryAuthority {
     func mayWrite(_ member: UUID) -> Bool { chain.mayWrite(member) }
     /// It has just been read.
     func renew() {}
-    var hasFormerMembers: Bool { chain.hasFormerMembers }
+    var formerMemberCount: Int { chain.formerMemberCount }
     func isRevoked(_ member: UUID, under ring: Int) -> Bool { chain.isRevoked(member, under: ring) }
 
     func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {

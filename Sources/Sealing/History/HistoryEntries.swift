@@ -10,15 +10,15 @@ extension SealedHistory {
         var ring: Int
         /// The hash of the commit before it; `nil` where only a snapshot has told of this one.
         var predecessor: Data?
-        /// What was doubtful of the history when it was seen.
-        var doubt: Doubt?
+        /// Who signed the snapshot that this device went on from, unless it has written something since.
+        var base: UUID?
+        var floor: Floor?
     }
 
-    /// This device began with a snapshot of somebody who was revoked by then.
-    struct Doubt: Codable, Hashable, Sendable {
-        let signer: UUID
-        /// The commit of a later snapshot, by somebody who may write: the commits behind it do not follow from the first one.
-        var end: UInt64?
+    /// The version of the keyring of a snapshot whose commit was not seen.
+    struct Floor: Codable, Hashable, Sendable {
+        let number: UInt64
+        let ring: Int
     }
 }
 
@@ -35,13 +35,18 @@ struct HistoryEntries: Sendable {
     private var linked: [UInt64: Entry]
     /// Others: who has signed them is known, and not whether they are those of this history.
     private var loose: [UInt64: Entry] = [:]
-    private var doubt: SealedHistory.Doubt?
-    /// The commit of a snapshot that is being verified, which is read for that.
+    /// See ``SealedHistory/Entry/base``.
+    private(set) var base: UUID?
+    private var floor: SealedHistory.Floor?
+    /// The commit of a snapshot, by somebody who may write, that is being verified, which is read for that.
     private var verified: UInt64?
+    /// The last snapshot that was read.
+    private var snapshot: (number: UInt64, signer: UUID)?
 
     init(newest: Entry?) {
         linked = newest.map { [$0.number: $0] } ?? [:]
-        doubt = newest?.doubt
+        base = newest?.base
+        floor = newest?.floor
     }
 
     /// The number of the newest commit; 0 when none was seen.
@@ -78,51 +83,52 @@ struct HistoryEntries: Sendable {
         return result
     }
 
-    /// - Returns: The entry as it is to be remembered at the next start, when it is the newest one.
-    mutating func add(_ entry: Entry) -> Entry? {
+    /// - Returns: Whether it is the newest one.
+    mutating func add(_ entry: Entry) -> Bool {
         let (number, newest) = (entry.number, newest)
         guard number > newest || linked[number] != nil || linked[number &- 1] != nil || linked[number + 1] != nil else {
             if loose.count < Self.looseLimit { loose[number] = entry }
-            return nil
+            return false
         }
         var entry = entry
         entry.ring = max(entry.ring, ring(upTo: number))
         entry.predecessor = entry.predecessor ?? linked[number]?.predecessor
-        entry.doubt = doubt
         loose[number] = nil
         linked[number] = entry
         if linked.count > Self.linkedLimit, let oldest = linked.keys.min() { linked[oldest] = nil }
-        return number > newest ? entry : nil
+        return number > newest
     }
 
-    // MARK: Doubt
-
-    /// - Returns: Who signed the snapshot from which a commit would follow, if he was revoked when this device began with it.
-    func doubtfulSigner(before number: UInt64) -> UUID? {
-        guard let doubt, number != verified, doubt.end.map({ number <= $0 }) ?? true else { return nil }
-        return doubt.signer
-    }
-
-    /// - Parameter isFormer: Whether it was signed by somebody who is revoked.
-    mutating func beginVerifying(_ snapshot: UInt64, isFormer: Bool) { verified = isFormer ? nil : snapshot }
-    mutating func endVerifying() { verified = nil }
-
-    /// This device begins with what a snapshot says, or goes on after one.
-    ///
-    /// - Returns: The newest entry, as it is to be remembered at the next start.
-    mutating func begin(with snapshot: UInt64, by signer: UUID, isFormer: Bool) -> Entry? {
-        if isFormer {
-            doubt = SealedHistory.Doubt(signer: signer, end: nil)
-        } else {
-            doubt?.end = snapshot
-        }
-        return linked[newest].map { entry in
+    /// The newest entry, as it is to be remembered at the next start.
+    var remembered: Entry? {
+        linked[newest].map { entry in
             var entry = entry
-            entry.doubt = doubt
+            (entry.base, entry.floor) = (base, floor)
             return entry
         }
     }
 
+    // MARK: Snapshots
+
+    mutating func beginVerifying(_ snapshot: UInt64?) { verified = snapshot }
+
+    /// - Returns: Who signed what a commit follows from, if this device has not gone on from it by itself.
+    func base(of commit: UInt64) -> UUID? { commit == verified ? nil : base }
+
+    /// A snapshot was read and verified.
+    mutating func noteSnapshot(_ number: UInt64, by signer: UUID, under ring: Int) {
+        snapshot = (number, signer)
+        if self[number] == nil { floor = SealedHistory.Floor(number: number, ring: ring) }
+    }
+
+    /// The version of the keyring of the snapshot that a commit comes behind.
+    func floor(before number: UInt64) -> Int? { floor.flatMap { number > $0.number ? $0.ring : nil } }
+
+    /// This device has applied the snapshot that it has read last.
+    mutating func goOn(from number: UInt64) {
+        if let snapshot, snapshot.number == number { base = snapshot.signer }
+    }
+
     /// This device has gone on from what it knows by itself.
-    mutating func settle() { doubt = nil }
+    mutating func settle() { base = nil }
 }

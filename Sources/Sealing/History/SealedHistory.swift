@@ -9,8 +9,8 @@ import Synchronization
 /// The store can withhold the newest commits, and show two devices two histories. It can neither change one that a device
 /// has seen, nor go on with it: each commit has the hash of the one before.
 package final class SealedHistory: Sendable {
-    private let authority: any HistoryAuthority
-    private let entries: Mutex<HistoryEntries>
+    let authority: any HistoryAuthority
+    let entries: Mutex<HistoryEntries>
     private let description: Mutex<SeenDescription?>
     private let notebook: any HistoryNotebook
 
@@ -60,13 +60,21 @@ package final class SealedHistory: Sendable {
         case present, trimmed, missing
     }
 
+    /// A commit in a listing.
+    struct LoggedCommit: Sendable {
+        let number: UInt64
+        let isTrimmed: Bool
+    }
+
     /// How the history looks into the store.
     struct Reading: Sendable {
         /// Reads an object, so that it is noted here.
         let note: @Sendable (_ key: String) async throws(StoreError) -> Found
-        /// The version of the keyring under which a commit was written by somebody who might; 0 for one that is trimmed, or
-        /// cannot be read, `nil` where there is none. It is not noted.
+        /// The version of the keyring under which a commit was written by somebody who might; `nil` for one that is trimmed,
+        /// or cannot be read. It is not noted.
         let ring: @Sendable (_ key: String) async throws(StoreError) -> Int?
+        /// The commits of the log, in their order.
+        let commits: @Sendable () async throws(StoreError) -> [LoggedCommit]
     }
 
     /// - Returns: What goes before the bytes.
@@ -123,8 +131,8 @@ package final class SealedHistory: Sendable {
         Entry(number: number, hash: hash, ring: endorsement.ring.number, predecessor: endorsement.predecessor)
     }
 
-    /// Whether somebody was revoked.
-    var hasFormerMembers: Bool { authority.hasFormerMembers }
+    /// How many members were revoked.
+    var formerMemberCount: Int { authority.formerMemberCount }
 
     func mayWrite(_ member: UUID) -> Bool { authority.mayWrite(member) }
 
@@ -158,85 +166,32 @@ package final class SealedHistory: Sendable {
         case .snapshot(let number):
             // Who was revoked a moment ago is believed no more with what stands for all that was before.
             try await authority.renew()
-            let isFormer = !authority.mayWrite(endorsement.signer)
-            let isNewest = entries.withLock { entries in
-                entries.beginVerifying(number, isFormer: isFormer)
-                return number > entries.newest
-            }
-            defer { entries.withLock { $0.endVerifying() } }
+            entries.withLock { $0.beginVerifying(authority.mayWrite(endorsement.signer) ? number : nil) }
+            defer { entries.withLock { $0.beginVerifying(nil) } }
             try await verify(snapshot: number, endorsement, key, read)
             // It says nothing of commits after it: those of a device that did not know the snapshot's keyring yet are good.
             let entry = Entry(number: number, hash: endorsement.predecessor, ring: 0)
-            let newest = entries.withLock { entries -> Entry? in
-                let newest = entries[number] == nil ? entries.add(entry) : nil
-                return isNewest ? entries.begin(with: number, by: endorsement.signer, isFormer: isFormer) : newest
+            entries.withLock { entries in
+                entries.noteSnapshot(number, by: endorsement.signer, under: endorsement.ring.number)
+                if entries[number] == nil { _ = entries.add(entry) }
             }
-            if let newest { notebook.remember(newest) }
+            remember()
         case .commit(let number):
             let entry = entry(number, endorsement, hash: hash)
             try refuseContradiction(to: entry, key)
             try verifyRing(endorsement, upTo: number - 1, key)
-            try verifyBeginning(number, endorsement, key)
+            try verifyBeginning(endorsement, of: number, key)
+            try verifyFloor(endorsement, of: number, key)
             add(entry)
         }
     }
 
-    private func refuseContradiction(to entry: Entry, _ key: String) throws(StoreError) {
+    func refuseContradiction(to entry: Entry, _ key: String) throws(StoreError) {
         if let number = entries.withLock({ $0.contradiction(to: entry) }) { throw Self.fork(number, key) }
     }
 
-    /// A snapshot by somebody who was revoked is believed where no commit says that it was made afterwards, as the store
-    /// may have kept that commit back.
-    private func verifyBeginning(
-        _ number: UInt64, _ endorsement: Endorsement, _ key: String
-    ) throws(StoreError) {
-        guard let signer = entries.withLock({ $0.doubtfulSigner(before: number) }),
-            authority.isRevoked(signer, under: endorsement.ring.number)
-        else { return }
-        throw StoreError(
-            .corrupt, key: key,
-            "this device began with a snapshot of a device that was revoked before this commit, which the store did not show "
-                + "then: it may be made up; this device goes on from the next snapshot of one that may write, which is made within "
-                + "some minutes, while that is mounted",
-            remedy: .takeSnapshot)
-    }
-
-    /// A snapshot takes the place of all commits up to its own: whoever could make one up would rewrite them.
-    ///
-    /// Who was revoked meanwhile may have made it before, or afterwards with the keys that he still has. It is refused
-    /// where a commit before it tells, where it is not needed, since the log begins with its first commit, and from the
-    /// first commit on that was written under a keyring in which he is revoked: whoever writes that one makes another
-    /// snapshot. That commits are trimmed proves nothing: so can he.
-    private func verify(
-        snapshot number: UInt64, _ endorsement: Endorsement, _ key: String, _ read: Reading
-    ) async throws(StoreError) {
-        if entry(number) == nil, number > 1, try await read.note(Self.commitKey(number)) == .trimmed,
-            // Commits are trimmed from the first one on.
-            try await read.note(Self.commitKey(number - 1)) == .present
-        {
-            throw StoreError(.corrupt, key: key, "commit \(number) was trimmed, although the one before it was not")
-        }
-        try refuseContradiction(to: Entry(number: number, hash: endorsement.predecessor, ring: 0), key)
-        try verifyRing(endorsement, upTo: number, key)
-        guard !authority.mayWrite(endorsement.signer) else { return }
-        if try await read.note(Self.commitKey(1)) == .present {
-            throw StoreError(
-                .corrupt, key: key, "it is signed by a device that was revoked, and the log has all commits")
-        }
-        var next = number + 1
-        while let ring = try await read.ring(Self.commitKey(next)) {
-            guard !authority.isRevoked(endorsement.signer, under: ring) else {
-                throw StoreError(
-                    .corrupt, key: key,
-                    "it is signed by a device that was revoked before commit \(next); a device that may write makes another one "
-                        + "within some minutes, while it is mounted")
-            }
-            next += 1
-        }
-    }
-
     /// No version of the keyring is older than that of a commit before.
-    private func verifyRing(
+    func verifyRing(
         _ endorsement: Endorsement, upTo number: UInt64, _ key: String
     ) throws(StoreError) {
         let (ring, known) = (endorsement.ring.number, entries.withLock { $0.ring(upTo: number) })
@@ -279,9 +234,13 @@ package final class SealedHistory: Sendable {
     /// The SHA-256 of the sealed object of a commit; `nil` of one that is not known any more, or not yet.
     func hash(of number: UInt64) -> Data? { entry(number)?.hash }
 
-    private func entry(_ number: UInt64) -> Entry? { entries.withLock { $0[number] } }
+    func entry(_ number: UInt64) -> Entry? { entries.withLock { $0[number] } }
 
     private func add(_ entry: Entry) {
-        if let newest = entries.withLock({ $0.add(entry) }) { notebook.remember(newest) }
+        if entries.withLock({ $0.add(entry) }) { remember() }
+    }
+
+    func remember() {
+        if let newest = entries.withLock({ $0.remembered }) { notebook.remember(newest) }
     }
 }

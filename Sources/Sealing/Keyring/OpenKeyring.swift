@@ -112,7 +112,7 @@ package final class OpenKeyring: SealingKeySource, HistoryAuthority {
 
     package func mayWrite(_ member: UUID) -> Bool { state.withLock { $0.chain }.mayWrite(member) }
 
-    package var hasFormerMembers: Bool { state.withLock { $0.chain }.hasFormerMembers }
+    package var formerMemberCount: Int { state.withLock { $0.chain }.formerMemberCount }
 
     package func isRevoked(_ member: UUID, under ring: Int) -> Bool {
         state.withLock { $0.chain }.isRevoked(member, under: ring)

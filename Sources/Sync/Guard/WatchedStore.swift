@@ -1,5 +1,6 @@
 import CoreMetrics
 import Metering
+package import Model
 package import Remote
 import Synchronization
 
@@ -136,6 +137,11 @@ package final class WatchedStore: StoreDecorator {
         guard base.isSealed else { return }
         try await noting(.get) { () async throws(StoreError) in try await base.verifyDescription() }
     }
+
+    package func goOn(fromSnapshot number: CommitNumber) { base.goOn(fromSnapshot: number) }
+
+    package var formerMemberCount: Int { base.formerMemberCount }
+    package var isBaseDoubtful: Bool { base.isBaseDoubtful }
 
     package func isSignedByFormerMember(_ key: String) async throws(StoreError) -> Bool {
         guard base.isSealed else { return false }

@@ -21,8 +21,11 @@ package final class Snapshots: Sendable {
     static let logByteLimit: Int64 = 64 << 20
     /// How often this is checked, and the longest random delay: so that one of many devices makes the snapshot.
     static let checkPause = Duration.seconds(300)
-    /// After which time a device of an encrypted container looks first: it may be the only one, and mounted for a minute.
-    static let firstPause = Duration.seconds(10)
+    /// How often in an encrypted container, where the newest one may be of a former member: this device may be the only one,
+    /// and mounted for a moment. Requests are only made when something has changed.
+    static let sealedCheckPause = Duration.seconds(2)
+    /// After which time it is tried again to make one, when a deletion waits to be uploaded.
+    static let retryPause = Duration.seconds(60)
     static let delayLimitSeconds = 120
     /// How many records and deletions of a snapshot are applied in one transaction.
     static let stepLimit = 5000
@@ -116,6 +119,7 @@ package final class Snapshots: Sendable {
                 remove(path)
                 throw error
             }
+            container.store.goOn(fromSnapshot: candidate)
             try close(file)
             return true
         }
@@ -191,10 +195,11 @@ package final class Snapshots: Sendable {
         do {
             var problems: [String] = []
             let numbers = try await snapshots.numbers()
+            let isLogWhole = try await log.contains(1) ? try await !log.isTrimmed(1) : false
             for number in numbers.suffix(readingAll ? .max : 1) {
                 do {
-                    // New devices do not believe it, and begin with a newer one.
-                    if number != numbers.last, try await isOfFormerMember(number) { continue }
+                    // New devices do not believe it, and begin with a newer one, or with the first commit.
+                    if isLogWhole || number != numbers.last, try await isOfFormerMember(number) { continue }
                     let file = try await load(number)
                     if file.droppedCount > 0 { problems.append(Self.sentence(number, dropped: file.droppedCount)) }
                     try close(file)
@@ -249,22 +254,50 @@ package final class Snapshots: Sendable {
     /// Makes a snapshot whenever one is due, until cancelled.
     func run() async {
         var looked: CommitNumber?
-        var pause = container.store.isSealed ? Self.firstPause : Self.checkPause
-        while (try? await environment.sleep(pause)) != nil {
-            pause = Self.checkPause
-            guard replica.applied != looked else { continue }
-            looked = replica.applied
+        // When one may be due for its length.
+        var next = environment.uptime() + Self.checkPause
+        var judged: Judgement?
+        while (try? await environment.sleep(container.store.isSealed ? Self.sealedCheckPause : Self.checkPause)) != nil
+        {
+            let (applied, count) = (replica.applied, container.store.formerMemberCount)
             do {
-                guard try await isDue() else { continue }
-                // A new device may be waiting for it.
-                if try await !isNewestOfFormerMember() { try await environment.sleep(delay()) }
-                // Meanwhile another device may have made it.
-                if try await isDue() { try await make() }
+                var isUrgent = false
+                if count > 0, judged?.stands(at: applied, formerMemberCount: count) != true {
+                    isUrgent = try await isNewestOfFormerMember()
+                    judged = Judgement(applied: applied, formerMemberCount: count, isUrgent: isUrgent)
+                }
+                let isTime = environment.uptime() >= next && applied != looked
+                guard isUrgent || isTime else { continue }
+                next = environment.uptime() + Self.checkPause
+                if try await isDue() {
+                    // A new device may be waiting for it.
+                    if !isUrgent { try await environment.sleep(delay()) }
+                    // Meanwhile another device may have made it.
+                    if try await isDue(), try await make() == nil {
+                        judged = nil
+                        try await environment.sleep(Self.retryPause)
+                        continue
+                    }
+                }
+                looked = applied
             } catch is CancellationError {
                 return
             } catch {
                 logger.warning("failed to create a snapshot; trying again later", metadata: ["error": "\(error)"])
+                do { try await environment.sleep(Self.checkPause) } catch { return }
             }
+        }
+    }
+
+    /// Whether the newest snapshot is of a former member, as it was looked at last.
+    private struct Judgement {
+        let applied: CommitNumber
+        let formerMemberCount: Int
+        let isUrgent: Bool
+
+        /// Whether nothing has happened since that could change it: another one is due with the next commit at the earliest.
+        func stands(at applied: CommitNumber, formerMemberCount: Int) -> Bool {
+            formerMemberCount == self.formerMemberCount && (!isUrgent || applied == self.applied)
         }
     }
 
@@ -274,8 +307,11 @@ package final class Snapshots: Sendable {
     }
 
     func isDue(commitLimit: Int = Snapshots.commitLimit) async throws -> Bool {
+        // Others would take it for what this device has seen.
+        guard !container.store.isBaseDoubtful else { return false }
         let applied = replica.applied
-        let newest = try await snapshots.numbers().last ?? 0
+        // What is named for a later commit is none that this device has seen, or none at all.
+        let newest = try await snapshots.numbers().last { $0 <= applied } ?? 0
         guard applied > newest else { return false }
         if applied - newest >= UInt64(commitLimit) { return true }
         if try await isOfFormerMember(newest) { return true }
@@ -283,7 +319,8 @@ package final class Snapshots: Sendable {
     }
 
     private func isNewestOfFormerMember() async throws(StoreError) -> Bool {
-        try await isOfFormerMember(try await snapshots.numbers().last ?? 0)
+        let applied = replica.applied
+        return try await isOfFormerMember(try await snapshots.numbers().last { $0 <= applied } ?? 0)
     }
 
     /// - Parameter number: 0 for none.
@@ -292,9 +329,8 @@ package final class Snapshots: Sendable {
         do throws(StoreError) {
             return try await container.store.isSignedByFormerMember(SnapshotStore.key(number))
         } catch {
-            // What nobody can read is as good as none.
-            guard error.code == .corrupt else { throw error }
-            return true
+            guard error.code == .corrupt || error.code == .notFound else { throw error }
+            return false
         }
     }
 

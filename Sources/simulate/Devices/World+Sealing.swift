@@ -56,7 +56,7 @@ private struct OnlyWriter: HistoryAuthority {
 
     func mayWrite(_ member: UUID) -> Bool { member == Self.member }
     func renew() {}
-    var hasFormerMembers: Bool { false }
+    var formerMemberCount: Int { 0 }
     func isRevoked(_ member: UUID, under ring: Int) -> Bool { false }
 
     func signingKey(of member: UUID, under ring: KeyringChain.Pin, key: String) throws(StoreError) -> Data {
