@@ -195,7 +195,8 @@ package final class Snapshots: Sendable {
         do {
             var problems: [String] = []
             let numbers = try await snapshots.numbers()
-            let isLogWhole = try await log.contains(1) ? try await !log.isTrimmed(1) : false
+            let mayBeFormer = container.store.formerMemberCount > 0
+            let isLogWhole = mayBeFormer ? try await isLogWhole() : false
             for number in numbers.suffix(readingAll ? .max : 1) {
                 do {
                     // New devices do not believe it, and begin with a newer one, or with the first commit.
@@ -219,6 +220,11 @@ package final class Snapshots: Sendable {
         } catch {
             throw FileError(.cancelled, "the check was cancelled", cause: error)
         }
+    }
+
+    private func isLogWhole() async throws(StoreError) -> Bool {
+        guard try await log.contains(1) else { return false }
+        return try await !log.isTrimmed(1)
     }
 
     private static func sentence(_ number: CommitNumber, dropped count: Int) -> String {
