@@ -236,6 +236,19 @@ import Testing
         #expect(await reason { _ = try await read(commit(3), in: new) } == beganWithIt)
     }
 
+    @Test func `a snapshot that is only looked at takes nothing back of what another one has told`() {
+        var entries = HistoryEntries(newest: nil)
+        for (number, ring) in [(7, 5), (3, 2), (9, 4)] as [(UInt64, Int)] {
+            entries.noteSnapshot(number, by: UUID(), under: ring)
+            _ = entries.add(SealedHistory.Entry(number: number, hash: Data(), ring: 0))
+        }
+        for entries in [entries, HistoryEntries(newest: entries.remembered)] {
+            #expect([3, 4, 7, 8, 9, 10].map { entries.floor(before: $0) } == [nil, 2, 2, 5, 5, 5])
+        }
+        for number in 10...30 as ClosedRange<UInt64> { entries.noteSnapshot(number, by: UUID(), under: 6) }
+        #expect(entries.remembered?.floors?.map(\.number) == Array(23...30))
+    }
+
     @Test func `a store that keeps the revoking commit back until a made-up snapshot was taken is found out`()
         async throws
     {

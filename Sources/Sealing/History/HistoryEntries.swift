@@ -12,7 +12,8 @@ extension SealedHistory {
         var predecessor: Data?
         /// Who signed the snapshot that this device went on from, unless it has written something since.
         var base: UUID?
-        var floor: Floor?
+        /// At most ``HistoryEntries/floorLimit``, in their order.
+        var floors: [Floor]?
     }
 
     /// The version of the keyring of a snapshot whose commit was not seen.
@@ -30,14 +31,16 @@ struct HistoryEntries: Sendable {
     private static let linkedLimit = 1024
     /// How many others are, which were read by themselves: 100,000, of some 150 bytes.
     private static let looseLimit = 100_000
+    /// How many snapshots whose commit was not seen are remembered, the newest ones: 8.
+    static let floorLimit = 8
 
     /// The newest commit, and those before it that are joined to it by hashes.
     private var linked: [UInt64: Entry]
-    /// Others: who has signed them is known, and not whether they are those of this history.
+    /// Others, of which only the signer is known: they may be of another history.
     private var loose: [UInt64: Entry] = [:]
     /// See ``SealedHistory/Entry/base``.
     private(set) var base: UUID?
-    private var floor: SealedHistory.Floor?
+    private var floors: [SealedHistory.Floor]
     /// The commit of a snapshot, by somebody who may write, that is being verified, which is read for that.
     private var verified: UInt64?
     /// The last snapshot that was read.
@@ -46,7 +49,7 @@ struct HistoryEntries: Sendable {
     init(newest: Entry?) {
         linked = newest.map { [$0.number: $0] } ?? [:]
         base = newest?.base
-        floor = newest?.floor
+        floors = newest?.floors ?? []
     }
 
     /// The number of the newest commit; 0 when none was seen.
@@ -103,7 +106,7 @@ struct HistoryEntries: Sendable {
     var remembered: Entry? {
         linked[newest].map { entry in
             var entry = entry
-            (entry.base, entry.floor) = (base, floor)
+            (entry.base, entry.floors) = (base, floors.isEmpty ? nil : floors)
             return entry
         }
     }
@@ -118,11 +121,16 @@ struct HistoryEntries: Sendable {
     /// A snapshot was read and verified.
     mutating func noteSnapshot(_ number: UInt64, by signer: UUID, under ring: Int) {
         snapshot = (number, signer)
-        if self[number] == nil { floor = SealedHistory.Floor(number: number, ring: ring) }
+        // A snapshot that is only looked at, as by a check, takes nothing back of what another one has told.
+        guard self[number] == nil else { return }
+        floors.removeAll { $0.number == number }
+        floors.append(SealedHistory.Floor(number: number, ring: ring))
+        floors.sort { $0.number < $1.number }
+        floors = floors.suffix(Self.floorLimit)
     }
 
-    /// The version of the keyring of the snapshot that a commit comes behind.
-    func floor(before number: UInt64) -> Int? { floor.flatMap { number > $0.number ? $0.ring : nil } }
+    /// The newest version of the keyring of the snapshots that a commit comes behind.
+    func floor(before number: UInt64) -> Int? { floors.filter { $0.number < number }.map(\.ring).max() }
 
     /// This device has applied the snapshot that it has read last.
     mutating func goOn(from number: UInt64) {
